@@ -2,6 +2,7 @@
 
 use super::output::{counted, grouped};
 use super::{Failure, Outcome, output};
+use crate::cube::Quantity;
 use crate::secret::ingest::{self, Means, Problem, Report};
 use crate::spec;
 use crate::visible::visible;
@@ -9,6 +10,7 @@ use crate::watch::Watch;
 use serde_json::json;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Read all rows and list everything that would stop a release: for the data's holder alone.
 ///
@@ -55,6 +57,7 @@ fn json(report: &Report, path: &Path) -> String {
     let problem =
         |p: &Problem| json!({ "column": p.column, "what": p.what, "rows": p.rows, "first": p.first });
     let taken = |(column, category, rows): &(String, String, u64)| json!({ "column": column, "category": category, "rows": rows });
+    let clamped = |(of, below, above): &(Arc<Quantity>, u64, u64)| json!({ "amount": of.name, "below": below, "above": above });
     let impossible = |(condition, rows): &(String, u64)| json!({ "where": condition, "rows": rows });
     json!({
         "private": "counted from the rows themselves, without noise: for their holder alone",
@@ -66,6 +69,7 @@ fn json(report: &Report, path: &Path) -> String {
         "columns": report.columns,
         "problems": report.problems.iter().map(problem).collect::<Vec<_>>(),
         "taken": report.taken.iter().map(taken).collect::<Vec<_>>(),
+        "clamped": report.clamped.iter().map(clamped).collect::<Vec<_>>(),
         "impossible": report.impossible.iter().map(impossible).collect::<Vec<_>>(),
         "cut_units": report.cut,
         "without_unit": report.without,
@@ -110,6 +114,15 @@ fn text(report: &Report, path: &str) -> String {
         };
         let rows: Vec<Vec<String>> = report.taken.iter().map(row).collect();
         out.push_str(&output::columns(&["column", "category", "rows"], &rows));
+    }
+    if !report.clamped.is_empty() {
+        out.push_str("\nvalues beyond the bounds of amounts, which count as the bounds:\n\n");
+        let row = |(of, below, above): &(Arc<Quantity>, u64, u64)| {
+            let [low, high] = of.ends();
+            vec![of.name.clone(), low, grouped(*below), high, grouped(*above)]
+        };
+        let rows: Vec<Vec<String>> = report.clamped.iter().map(row).collect();
+        out.push_str(&output::columns(&["amount", "low", "rows below", "high", "rows above"], &rows));
     }
     if report.without > 0 {
         let rows = counted(report.without, "row");

@@ -160,9 +160,14 @@ impl Quantity {
         format!("{v:.0$}", usize::from(self.places))
     }
 
+    /// The bounds, for people.
+    pub fn ends(&self) -> [String; 2] {
+        [self.low(), self.high()].map(|end| self.shown(end))
+    }
+
     /// What readers are told wherever its sums are shown.
     pub fn note(&self) -> String {
-        let (low, high) = (self.shown(self.low()), self.shown(self.high()));
+        let [low, high] = self.ends();
         let unit = self.unit.as_ref().map_or(String::new(), |u| format!(" {u}"));
         let missing = match self.missing {
             NoValue::Stop => "",

@@ -5,14 +5,15 @@
 
 use super::error::Fault;
 use crate::cube::{NoValue, Quantity};
+use std::cmp::Ordering;
 
 /// Decimal digits that are kept: more than bounds and step can tell apart. What lies behind them decides only whether a value is beyond a half.
 const DIGITS: usize = 18;
 /// Decimal places that are kept behind those of the bounds.
 const BEHIND: i64 = 18;
 
-/// How many steps above `low` the value of a cell is.
-pub(super) fn steps(quantity: &Quantity, cell: &[u8]) -> Result<u32, Fault> {
+/// How many steps above `low` the value of a cell is. With `beyond` values outside the bounds have nodes of their own ([`beyond`]).
+pub(super) fn steps(quantity: &Quantity, cell: &[u8], told: bool) -> Result<u32, Fault> {
     if cell.is_empty() {
         return match quantity.missing {
             NoValue::Stop => Err(Fault::NoAmount),
@@ -21,11 +22,23 @@ pub(super) fn steps(quantity: &Quantity, cell: &[u8]) -> Result<u32, Fault> {
         };
     }
     let number = Number::read(cell)?;
-    number.steps(quantity).ok_or(Fault::Outside)
+    let (steps, side) = number.steps(quantity).ok_or(Fault::Outside)?;
+    let [below, above] = beyond(quantity);
+    let node = match side {
+        Ordering::Less if told => below,
+        Ordering::Greater if told => above,
+        _ => return Ok(steps),
+    };
+    u32::try_from(node).map_err(|_| Fault::Outside)
+}
+
+/// The nodes of values below `low` and above `high`, behind all others, where they are told apart.
+pub(super) fn beyond(quantity: &Quantity) -> [u64; 2] {
+    [quantity.reach() + 2, quantity.reach() + 3]
 }
 
 fn at_zero(quantity: &Quantity) -> Option<u32> {
-    Number { negative: false, digits: 0, exponent: 0, more: false }.steps(quantity)
+    Some(Number { negative: false, digits: 0, exponent: 0, more: false }.steps(quantity)?.0)
 }
 
 /// `± digits · 10^exponent`, and a little further from zero where there is `more`.
@@ -79,8 +92,8 @@ impl Number {
         if seen { Ok(number) } else { Err(Fault::NotAmount) }
     }
 
-    /// How many steps above `low`, of the value moved to the nearer bound and rounded half to even.
-    fn steps(mut self, quantity: &Quantity) -> Option<u32> {
+    /// How many steps above `low`, of the value moved to the nearer bound and rounded half to even; and on which side of the bounds it was.
+    fn steps(mut self, quantity: &Quantity) -> Option<(u32, Ordering)> {
         let most = i128::from(quantity.reach());
         if self.digits == 0 {
             self.exponent = 0;
@@ -96,25 +109,30 @@ impl Number {
         }
         if self.digits != 0 && shift > DIGITS as i64 + 2 {
             // More than any bound.
-            return u32::try_from(if self.negative { 0 } else { most }).ok();
+            return match self.negative {
+                true => Some((0, Ordering::Less)),
+                false => Some((u32::try_from(most).ok()?, Ordering::Greater)),
+            };
         }
         let unit = 10i128.checked_pow(u32::try_from(behind).ok()?)?;
         let value = self.digits.checked_mul(10i128.checked_pow(u32::try_from(shift.max(0)).ok()?)?)?;
         let value = if self.negative { -value } else { value };
         let above = value.checked_sub(i128::from(quantity.low).checked_mul(unit)?)?;
         let step = i128::from(quantity.step).checked_mul(unit)?;
-        if above < 0 {
-            return Some(0);
+        // What lies behind the digits goes away from zero.
+        if above < 0 || above == 0 && self.more && self.negative {
+            return Some((0, Ordering::Less));
         }
         let (whole, rest) = (above / step, above % step);
         let half = match (rest * 2).cmp(&step) {
-            std::cmp::Ordering::Less => false,
-            std::cmp::Ordering::Greater => true,
-            // What lies behind the digits goes away from zero.
-            std::cmp::Ordering::Equal if self.more => !self.negative,
-            std::cmp::Ordering::Equal => whole % 2 == 1,
+            Ordering::Less => false,
+            Ordering::Greater => true,
+            Ordering::Equal if self.more => !self.negative,
+            Ordering::Equal => whole % 2 == 1,
         };
-        u32::try_from((whole + i128::from(half)).min(most)).ok()
+        let more = rest > 0 || self.more && !self.negative;
+        let side = if whole > most || whole == most && more { Ordering::Greater } else { Ordering::Equal };
+        Some((u32::try_from((whole + i128::from(half)).min(most)).ok()?, side))
     }
 }
 
@@ -146,7 +164,41 @@ mod tests {
     }
 
     fn of(q: &Quantity, cell: &str) -> Option<u32> {
-        steps(q, cell.as_bytes()).ok()
+        steps(q, cell.as_bytes(), false).ok()
+    }
+
+    /// Which side of the bounds a value is on is told exactly, also of long ones.
+    #[test]
+    fn values_beyond_the_bounds_are_told_apart() {
+        let q = quantity(-1000, 200_000, 100, 0, NoValue::Skip);
+        let [below, above] = beyond(&q).map(|n| n as u32);
+        let told = |cell: &str| steps(&q, cell.as_bytes(), true).unwrap();
+        for (cell, want) in [
+            ("-1000", 0),
+            ("-1e3", 0),
+            ("-999.99999999999999999999999999", 0),
+            ("-1000.0000000000000000000000000000000001", below),
+            ("-1001", below),
+            ("-1e300", below),
+            ("200000", 2010),
+            ("199999.999999999999999999999999999", 2010),
+            ("200000.0000000000000000000000000000000001", above),
+            ("200001", above),
+            ("1e99", above),
+            ("0", 10),
+            ("", 2011),
+        ] {
+            assert_eq!(told(cell), want, "{cell}");
+            // A release counts it as the end.
+            let end = if want == below {
+                0
+            } else if want == above {
+                2010
+            } else {
+                want
+            };
+            assert_eq!(of(&q, cell), Some(end), "{cell}");
+        }
     }
 
     #[test]

@@ -42,11 +42,18 @@ const LISTED: i64 = 4096;
 
 enum Domain<'s> {
     Labels(&'s HashMap<String, u32>),
-    Range { lo: i64, hi: i64 },
+    Range {
+        lo: i64,
+        hi: i64,
+    },
     Bins(&'s [f64]),
-    Dates { first: i64, last: i64 },
+    Dates {
+        first: i64,
+        last: i64,
+    },
     Text,
-    Amount(&'s Quantity),
+    /// And whether values beyond the bounds are told apart.
+    Amount(&'s Quantity, bool),
 }
 
 /// What a column must hold: decides which types of typed files fit.
@@ -141,8 +148,17 @@ impl<'s> Coder<'s> {
     /// The steps of a number: one node more than there are where rows without a value are told apart.
     pub(super) fn amount(quantity: &'s Quantity, blanks: &'s Blanks) -> Coder<'s> {
         static PLAIN: Taken = Taken { clamp: false, format: None, time: false };
-        let (domain, numbers) = (Domain::Amount(quantity), Digits::default());
+        let (domain, numbers) = (Domain::Amount(quantity, false), Digits::default());
         Coder { domain, missing: None, other: None, blanks, numbers, taken: &PLAIN, lookup: None }
+    }
+
+    /// From now on values of a number beyond its bounds have nodes of their own: which two.
+    pub(super) fn tell_beyond(&mut self) -> Option<[u32; 2]> {
+        let Domain::Amount(quantity, told) = &mut self.domain else { return None };
+        let [below, above] = amount::beyond(quantity);
+        let nodes = [u32::try_from(below).ok()?, u32::try_from(above).ok()?];
+        *told = true;
+        Some(nodes)
     }
 
     /// The node of the cell `text[from..to]`; `None` where [`Coder::code`] says what is wrong with it.
@@ -183,7 +199,7 @@ impl<'s> Coder<'s> {
         match self.domain {
             Domain::Labels(_) | Domain::Text => Kind::Labels,
             Domain::Range { .. } => Kind::Whole,
-            Domain::Bins(_) | Domain::Amount(_) => Kind::Number,
+            Domain::Bins(_) | Domain::Amount(..) => Kind::Number,
             Domain::Dates { .. } if self.taken.time => Kind::Times,
             Domain::Dates { .. } => Kind::Dates,
         }
@@ -214,9 +230,9 @@ impl<'s> Coder<'s> {
     fn node(&self, cell: &[u8]) -> Result<u32, Fault> {
         let cell = self.blanks.value(cell);
         let found = match self.domain {
-            Domain::Amount(quantity) => {
+            Domain::Amount(quantity, beyond) => {
                 return self
-                    .number(cell, |cell| amount::steps(quantity, cell))
+                    .number(cell, |cell| amount::steps(quantity, cell, beyond))
                     .unwrap_or(Err(Fault::NotNumber));
             }
             _ if cell.is_empty() && self.missing.is_some() => return self.missing.ok_or(Fault::Empty),

@@ -29,6 +29,15 @@ pub(super) struct Field<'s> {
     pub(super) nodes: u32,
 }
 
+impl Field<'_> {
+    /// Values of an amount beyond its bounds have nodes of their own from now on: which two.
+    pub(super) fn tell_beyond(&mut self) -> Option<[u32; 2]> {
+        let told = self.coder.tell_beyond()?;
+        self.nodes = told[1] + 1;
+        Some(told)
+    }
+}
+
 /// The column that says whose row it is.
 pub(super) struct UnitField<'s> {
     pub(super) column: &'s str,

@@ -10,15 +10,17 @@ mod tests;
 use super::chunk::Chunk;
 use super::error::{IngestError, Place};
 use super::faults::{Faults, First};
-use super::fields::{Fields, UnitField};
+use super::fields::{Field, Fields, UnitField};
 use super::files::{DataFile, files};
 use super::run::{Run, Settings, Take};
 use super::text::line;
 use super::unit::{Bounding, Parting};
 use super::zeros::Zeros;
 use super::{Means, READING, fields, options};
-use crate::spec::{CsvOptions, Spec};
+use crate::cube::Quantity;
+use crate::spec::{AmountSpec, CsvOptions, Spec};
 use std::path::Path;
+use std::sync::Arc;
 
 /// What a dataset is like, seen by a spec. Private.
 #[derive(Default)]
@@ -35,6 +37,8 @@ pub struct Report {
     pub problems: Vec<Problem>,
     /// Cells that are counted in the category for empty or strange ones: column, category, rows.
     pub taken: Vec<(String, String, u64)>,
+    /// Of every amount how many values are below `low` and above `high`, and are counted as these.
+    pub clamped: Vec<(Arc<Quantity>, u64, u64)>,
     /// Conditions that the spec declares impossible, and how many rows satisfy them.
     pub impossible: Vec<(String, u64)>,
     /// How many units have more rows than count.
@@ -67,11 +71,12 @@ pub fn check(spec: &Spec, path: &Path, means: &Means) -> Result<Report, IngestEr
     let (files, settings) = (files(spec, path)?, Settings::default());
     let csv = options(spec);
     let mut report = Report { files: files.len(), ..Report::default() };
-    let (fields, kept) = there(spec, &files, &csv, (settings, means), &mut report.columns)?;
+    let (mut fields, kept) = there(spec, &files, &csv, (settings, means), &mut report.columns)?;
     // Probably the wrong file: its rows say nothing.
     if kept.is_empty() {
         return Ok(report);
     }
+    let beyond: Vec<Option<[u32; 2]>> = fields.dimensions.iter_mut().map(Field::tell_beyond).collect();
     // Numbers that are added up stand behind the dimensions: no categories are counted there.
     let dimensions = kept.iter().filter(|&&d| d < spec.columns.len()).count();
     let zeros = if dimensions == spec.columns.len() { Zeros::of(spec) } else { Zeros::none() };
@@ -94,8 +99,8 @@ pub fn check(spec: &Spec, path: &Path, means: &Means) -> Result<Report, IngestEr
     let make = || Seen {
         zeros: &zeros,
         impossible: vec![0; zeros.len()],
-        extras: kept.iter().filter_map(|&d| spec.columns.get(d)).map(|c| (c.missing, c.other)).collect(),
-        taken: vec![(0, 0); dimensions],
+        extras: kept.iter().zip(&beyond).map(|(&d, beyond)| extras(spec, d, *beyond)).collect(),
+        taken: vec![(0, 0); kept.len()],
         faults: Faults::default(),
         parting: bounding.as_ref().map(Bounding::parting),
         without: 0,
@@ -103,7 +108,7 @@ pub fn check(spec: &Spec, path: &Path, means: &Means) -> Result<Report, IngestEr
     let (seen, pieces) = run.all(&make)?;
     report.rows = pieces.iter().map(|(_, rows)| rows).sum();
     let mut faults = Faults::default();
-    let (mut impossible, mut taken) = (vec![0; zeros.len()], vec![(0, 0); dimensions]);
+    let (mut impossible, mut taken) = (vec![0; zeros.len()], vec![(0, 0); kept.len()]);
     let mut parted = Vec::new();
     for seen in seen {
         faults.merge(seen.faults);
@@ -142,8 +147,11 @@ pub fn check(spec: &Spec, path: &Path, means: &Means) -> Result<Report, IngestEr
             first: place(found.first),
         }));
     }
+    let amounts: Vec<&AmountSpec> = spec.amounts.iter().filter(|a| !a.tables.is_empty()).collect();
     for (&d, (missing, other)) in kept.iter().zip(taken) {
         let Some((column, dimension)) = spec.columns.get(d).zip(spec.cube.dimensions.get(d)) else {
+            let amount = d.checked_sub(spec.columns.len()).and_then(|at| amounts.get(at));
+            report.clamped.extend(amount.map(|amount| (amount.quantity.clone(), missing, other)));
             continue;
         };
         // One category may be for both, and is met by both.
@@ -159,6 +167,15 @@ pub fn check(spec: &Spec, path: &Path, means: &Means) -> Result<Report, IngestEr
     report.impossible = conditions.filter(|(_, rows)| *rows > 0).collect();
     means.watch.tell(READING, size, size);
     Ok(report)
+}
+
+/// The nodes whose rows are counted: of a dimension those of empty and of strange cells, of an amount those beyond its bounds.
+fn extras(spec: &Spec, d: usize, beyond: Option<[u32; 2]>) -> (Option<u32>, Option<u32>) {
+    match (spec.columns.get(d), beyond) {
+        (Some(column), _) => (column.missing, column.other),
+        (None, Some([below, above])) => (Some(below), Some(above)),
+        (None, None) => (None, None),
+    }
 }
 
 /// The columns that can be read, which dimensions they are, and what is wrong with all others.
@@ -242,7 +259,7 @@ fn place(files: &[DataFile], pieces: &[(usize, u64)], (piece, row, offset): Firs
 struct Seen<'a> {
     zeros: &'a Zeros,
     impossible: Vec<u64>,
-    /// The nodes for empty and for strange cells of each dimension, and how many rows they have.
+    /// The two nodes of each dimension and amount whose rows are counted: see [`extras`].
     extras: Vec<(Option<u32>, Option<u32>)>,
     taken: Vec<(u64, u64)>,
     faults: Faults,
