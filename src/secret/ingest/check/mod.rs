@@ -64,6 +64,26 @@ impl Report {
     pub fn passed(&self) -> bool {
         self.unusable == 0 && self.columns.is_empty() && self.impossible.is_empty()
     }
+
+    /// What the two nodes of each dimension and amount hold: see [`extras`].
+    fn count(&mut self, spec: &Spec, kept: &[usize], taken: Vec<(u64, u64)>) {
+        let amounts: Vec<&AmountSpec> = spec.amounts.iter().filter(|a| !a.tables.is_empty()).collect();
+        for (&d, (missing, other)) in kept.iter().zip(taken) {
+            let Some((column, dimension)) = spec.columns.get(d).zip(spec.cube.dimensions.get(d)) else {
+                let amount = d.checked_sub(spec.columns.len()).and_then(|at| amounts.get(at));
+                self.clamped.extend(amount.map(|amount| (amount.quantity.clone(), missing, other)));
+                continue;
+            };
+            // One category may be for both, and is met by both.
+            let other = if column.other == column.missing { 0 } else { other };
+            for (node, rows) in [(column.missing, missing), (column.other, other)] {
+                let label = node.and_then(|node| dimension.levels.last()?.labels.get(node as usize));
+                if let Some(label) = label.filter(|_| rows > 0) {
+                    self.taken.push((column.column.clone(), label.clone(), rows));
+                }
+            }
+        }
+    }
 }
 
 /// Reads all rows of `path`, as a release would, and says all that is wrong with them.
@@ -147,22 +167,7 @@ pub fn check(spec: &Spec, path: &Path, means: &Means) -> Result<Report, IngestEr
             first: place(found.first),
         }));
     }
-    let amounts: Vec<&AmountSpec> = spec.amounts.iter().filter(|a| !a.tables.is_empty()).collect();
-    for (&d, (missing, other)) in kept.iter().zip(taken) {
-        let Some((column, dimension)) = spec.columns.get(d).zip(spec.cube.dimensions.get(d)) else {
-            let amount = d.checked_sub(spec.columns.len()).and_then(|at| amounts.get(at));
-            report.clamped.extend(amount.map(|amount| (amount.quantity.clone(), missing, other)));
-            continue;
-        };
-        // One category may be for both, and is met by both.
-        let other = if column.other == column.missing { 0 } else { other };
-        for (node, rows) in [(column.missing, missing), (column.other, other)] {
-            let label = node.and_then(|node| dimension.levels.last()?.labels.get(node as usize));
-            if let Some(label) = label.filter(|_| rows > 0) {
-                report.taken.push((column.column.clone(), label.clone(), rows));
-            }
-        }
-    }
+    report.count(spec, &kept, taken);
     let conditions = zeros.conditions().map(str::to_owned).zip(impossible);
     report.impossible = conditions.filter(|(_, rows)| *rows > 0).collect();
     means.watch.tell(READING, size, size);
