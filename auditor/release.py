@@ -14,7 +14,7 @@ class Release:
     def __init__(self, file):
         self.file = file
         if file.all("sums"):
-            raise Beyond("sums of amounts are not read: what they cost and hold is unchecked, and counts with them")
+            raise Beyond("sums of amounts are not read: they and what all costs are unchecked")
         self.domain = domain.decode(file.one("domain"))
         self.plan = Plan(file.one("plan"), self.domain)
         self.projection = self._maybe("projection", sections.projection, self.domain)
