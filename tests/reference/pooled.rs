@@ -68,7 +68,7 @@ fn any_releases_together_are_the_dense_best() {
     let key = SigningKey::from_text(&keygen(None).unwrap().secret, None).unwrap();
     let mut dice = Dice::new(2024);
     let (mut compared, mut better) = (0, 0);
-    for case in 0..tries(5, 40) {
+    for case in 0..tries(5, 20) {
         let releases = 2 + dice.below(3);
         let texts: Vec<String> = (0..releases).map(|i| any(&mut dice, &format!("r{i}"))).collect();
         let made: Vec<Vec<u8>> = texts.iter().map(|t| opened_over(t, &key)).collect();

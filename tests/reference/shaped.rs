@@ -41,7 +41,7 @@ fn auto_is_never_worse_by_any_objective() {
     let mut dice = Dice(2024);
     let mut judged = 0;
     // The laws of the first targets take long where little is optimised.
-    let rounds = tries(6, 0)..tries(12, 72);
+    let rounds = tries(6, 0)..tries(12, 42);
     let tried = rounds.len();
     for round in 0..rounds.end {
         let noise = if round % 2 == 0 { Noise::Laplace } else { Noise::Gaussian };
