@@ -79,7 +79,7 @@ fn json(report: &Report, path: &Path) -> String {
 
 fn text(report: &Report, path: &str) -> String {
     let mut out = String::from(
-        "PRIVATE: counted from the rows themselves, without noise. For their holder alone:\nnot for a file, a log, a ticket or a mail.\n\n",
+        "PRIVATE: counted from the rows themselves, without noise. For their holder\nalone: not for a file, a log, a ticket or a mail.\n\n",
     );
     let files = if report.files > 1 { format!(", {} files", report.files) } else { String::new() };
     let unusable = match report.unusable {
