@@ -357,7 +357,7 @@ mod tests {
     /// small and noise is large.
     #[test]
     fn intervals_cover() {
-        let draws = tries(8, 250);
+        let draws = tries(8, 100);
         let noise = |measurement, law| Noise { release: 0, measurement, copies: 1, law };
         let aggregates = vec![Aggregate::rows(crate::cube::Filter::everything(), None); 4];
         let square = Box::new(Expr::Mul(div(0, 1), div(0, 1)));
