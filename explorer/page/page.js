@@ -220,7 +220,8 @@ function examples({ sql, shown }) {
     onclick: () => { $("sql").value = text; $("ask").requestSubmit(); $("sql").focus(); },
   }))));
   show($("examples-title"), sql.length > 0);
-  if (!$("sql").value) $("sql").value = sql[sql.length > 1 ? 1 : 0] || "";
+  // Whoever is about to type is not written over.
+  if (!$("sql").value && document.activeElement !== $("sql")) $("sql").value = sql[sql.length > 1 ? 1 : 0] || "";
 }
 
 function dimensions(all) {

@@ -115,6 +115,20 @@ def test_refusals_are_those_of_the_command(tab, folder, margins):
     assert len(town.ask("SHOW TABLES")) > 5
 
 
+def test_examples_do_not_come_between_a_reader_and_the_box(tab, folder):
+    town = tab()
+    # In the box before the examples come: the page opens a release at its title.
+    box = "document.querySelector('#title').addEventListener('focus', () => document.querySelector('#sql').focus())"
+    town.page.evaluate(box)
+    town.drop(folder / "town.margins")
+    town.page.wait_for_selector("#examples-title:not([hidden])")
+    assert town.page.input_value("#sql") == ""
+    # Nobody in it: the first question stands there to be tried.
+    other = tab().drop(folder / "town.margins")
+    other.page.wait_for_selector("#examples-title:not([hidden])")
+    assert other.page.input_value("#sql").startswith("SELECT")
+
+
 def test_tables_are_browsed(tab, folder, margins):
     town = tab().drop(folder / "town.margins")
     page = town.page

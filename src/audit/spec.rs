@@ -6,9 +6,8 @@
 
 use super::content::Content;
 use super::{Audit, compare, margins, measured};
-use crate::cube::NoValue;
 use crate::exact::Rational;
-use crate::plan::{Channel, Copy, Subject, Table, convert, cost, valued};
+use crate::plan::{Channel, Copy, Subject, convert, cost, subjects};
 use crate::projection::{self, Design};
 use crate::release::claims::Words;
 use crate::release::{FIRST_FORMAT, Kind, Outcome, Release, ReleaseError};
@@ -176,8 +175,9 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
             cut.as_ref().map(Option::as_ref) == first.channel(&Subject::CutUnits).map(Some),
             "counts of cut units",
         );
+        let sums = spec.summed().flat_map(|a| subjects(&a.quantity, &a.tables, a.square));
         check(
-            sums(spec).eq(plan
+            sums.eq(plan
                 .channels
                 .iter()
                 .filter(|c| c.subject.quantity().is_some())
@@ -190,16 +190,6 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
         check(measured::blocks(spec, &first), "measurements, or shares of them,");
     }
     out
-}
-
-/// What is added up beside rows, each with its tables.
-fn sums(spec: &Spec) -> impl Iterator<Item = (Subject, Vec<Table>)> {
-    spec.amounts.iter().filter(|a| !a.tables.is_empty()).flat_map(|a| {
-        let counted = a.quantity.missing == NoValue::Skip;
-        let of_rows = counted.then(|| (Subject::Valued(a.quantity.clone()), valued(&a.quantity, &a.tables)));
-        let squares = a.square.then(|| (Subject::Squares(a.quantity.clone()), a.tables.clone()));
-        std::iter::once((Subject::Sum(a.quantity.clone()), a.tables.clone())).chain(of_rows).chain(squares)
-    })
 }
 
 /// Whether the recipients are those of the spec, each with what it is to have: a budget, or one that `[privacy]` allows.

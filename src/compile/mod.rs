@@ -331,7 +331,7 @@ pub(crate) fn release_with(
     consent: &mut Consent<'_>,
 ) -> Result<Released, CompileError> {
     means.watch.note(UNSPENT);
-    if options.counts.is_some() && spec.amounts.iter().any(|a| !a.tables.is_empty()) {
+    if options.counts.is_some() && spec.summed().next().is_some() {
         return Err(CompileError::CountedSums);
     }
     let data = match (frame, options.counts) {

@@ -16,10 +16,9 @@ use super::request::{Request, Summed};
 use super::search::single;
 use super::strategy::NotApplicable;
 use crate::cube::Frame;
-use crate::cube::NoValue;
 use crate::exact::Rational;
 use crate::plan::cost::{self, CostError};
-use crate::plan::{Channel, Measure, Noise, Objective, Plan, Subject, Table, round, valued};
+use crate::plan::{Channel, Measure, Noise, Objective, Plan, Subject, Table, round, subjects};
 use std::sync::Arc;
 
 /// What `auto` looks at. Searches over sets of tables are left out: each would run once a channel.
@@ -89,14 +88,9 @@ fn parts(request: &Request, budget: Rational) -> Vec<Part> {
         Part { subject, request }
     };
     for Summed { quantity, tables, square } in &request.sums {
-        parts.push(of(Subject::Sum(quantity.clone()), tables.clone()));
-        if quantity.missing == NoValue::Skip {
-            parts.push(of(Subject::Valued(quantity.clone()), valued(quantity, tables)));
-        }
-        // A variance weighs as much as a sum, both in units of the largest that a row may add.
-        if *square {
-            parts.push(of(Subject::Squares(quantity.clone()), tables.clone()));
-        }
+        parts.extend(
+            subjects(quantity, tables, *square).into_iter().map(|(subject, asked)| of(subject, asked)),
+        );
     }
     parts
 }

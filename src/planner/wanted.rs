@@ -54,7 +54,8 @@ impl Spec {
             cut_units: self.privacy.cut_units,
             effort: self.strategy.effort,
             tails: Vec::new(),
-            sums: (self.amounts.iter().filter(|a| !a.tables.is_empty()))
+            sums: self
+                .summed()
                 .map(|a| Summed { quantity: a.quantity.clone(), tables: a.tables.clone(), square: a.square })
                 .collect(),
             beside: Vec::new(),

@@ -136,6 +136,13 @@ pub struct AmountSpec {
     pub square: bool,
 }
 
+impl Spec {
+    /// The numbers that are added up, in this order everywhere: those that tables ask for.
+    pub(crate) fn summed(&self) -> impl Iterator<Item = &AmountSpec> {
+        self.amounts.iter().filter(|a| !a.tables.is_empty())
+    }
+}
+
 /// Where the rows are.
 #[derive(Debug, Clone)]
 pub struct Data {

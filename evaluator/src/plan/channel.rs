@@ -4,7 +4,7 @@
 //! prediction and recovery look at one channel at a time: at a plan of it alone, see [`super::Plan::alone`].
 
 use super::{Block, Measurement, Neighbours, Noise, Table};
-use crate::cube::{Cuboid, Quantity, Summand};
+use crate::cube::{Cuboid, NoValue, Quantity, Summand};
 use crate::exact::Rational;
 use std::sync::Arc;
 
@@ -94,9 +94,22 @@ impl Subject {
     }
 }
 
+/// What is added up for tables of a number, each with what it is asked for: the number; where cells may be empty, the rows that have it; and, for
+/// variances, its squares, which weigh as much as itself, both in units of the largest that a row may add.
+pub fn subjects(quantity: &Arc<Quantity>, tables: &[Table], square: bool) -> Vec<(Subject, Vec<Table>)> {
+    let mut all = vec![(Subject::Sum(quantity.clone()), tables.to_vec())];
+    if quantity.missing == NoValue::Skip {
+        all.push((Subject::Valued(quantity.clone()), valued(quantity, tables)));
+    }
+    if square {
+        all.push((Subject::Squares(quantity.clone()), tables.to_vec()));
+    }
+    all
+}
+
 /// What tables of sums want of the number of rows that have a value: as much as sums elsewhere want of all rows; and where they do not need it,
 /// as much as of themselves, for means and for that number itself.
-pub fn valued(quantity: &Quantity, tables: &[Table]) -> Vec<Table> {
+fn valued(quantity: &Quantity, tables: &[Table]) -> Vec<Table> {
     let stakes = quantity.stakes().filter(|(count, _)| !count.is_zero());
     let times = stakes.and_then(|(count, sum)| count.checked_div(sum)).unwrap_or(Rational::ONE);
     let weight = |t: &Table| t.weight.checked_mul(times).unwrap_or(t.weight);

@@ -24,7 +24,7 @@ mod whole;
 
 pub use basis::Basis;
 pub use block::{Based, Block, Form, Rows, Seen, Telling};
-pub use channel::{Channel, Subject, valued};
+pub use channel::{Channel, Subject, subjects};
 pub use copies::{Copy, Mode, Recipient};
 pub use losses::{Apart, Losses};
 pub use measurement::{Measurement, component_variance, noise_variance};

@@ -1,8 +1,7 @@
 //! What rows add to the cells of a table beside one: what they have of a number, or one where they have it.
 
-use crate::cube::NoValue;
-use crate::plan::Subject;
-use crate::spec::Spec;
+use crate::plan::{Subject, subjects};
+use crate::spec::{AmountSpec, Spec};
 
 /// One thing that rows add up to, by their codes in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,15 +38,11 @@ impl Addend {
 
     /// All of a spec, whose dimensions are so many.
     pub(crate) fn all(spec: &Spec, dimensions: usize) -> Vec<Addend> {
-        let summed = spec.amounts.iter().filter(|a| !a.tables.is_empty()).enumerate();
-        let of = |(at, amount): (usize, &crate::spec::AmountSpec)| {
-            let (quantity, column) = (&amount.quantity, dimensions + at);
-            let counted = (quantity.missing == NoValue::Skip).then(|| Subject::Valued(quantity.clone()));
-            let squares = amount.square.then(|| Subject::Squares(quantity.clone()));
-            let subjects = std::iter::once(Subject::Sum(quantity.clone())).chain(counted).chain(squares);
-            subjects.filter_map(move |subject| Addend::of_subject(&subject, column))
+        let of = |(at, amount): (usize, &AmountSpec)| {
+            let all = subjects(&amount.quantity, &amount.tables, amount.square);
+            all.into_iter().filter_map(move |(subject, _)| Addend::of_subject(&subject, dimensions + at))
         };
-        summed.flat_map(of).collect()
+        spec.summed().enumerate().flat_map(of).collect()
     }
 
     /// What a row with this code adds: nothing without a value. Both are at most 2^24 but for codes of rows without one.

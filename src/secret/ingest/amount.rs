@@ -12,7 +12,7 @@ const DIGITS: usize = 18;
 /// Decimal places that are kept behind those of the bounds.
 const BEHIND: i64 = 18;
 
-/// How many steps above `low` the value of a cell is. With `beyond` values outside the bounds have nodes of their own ([`beyond`]).
+/// How many steps above `low` the value of a cell is. If `told`, values outside the bounds have nodes of their own ([`beyond`]).
 pub(super) fn steps(quantity: &Quantity, cell: &[u8], told: bool) -> Result<u32, Fault> {
     if cell.is_empty() {
         return match quantity.missing {

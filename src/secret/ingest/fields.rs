@@ -92,7 +92,7 @@ impl<'s> Fields<'s> {
             let nodes = u32::try_from(nodes).map_err(|_| wrong("it has too many categories"))?;
             Ok(Field { column: &column.column, coder, nodes })
         });
-        let amounts = spec.amounts.iter().filter(|a| !a.tables.is_empty()).map(|amount| {
+        let amounts = spec.summed().map(|amount| {
             let quantity = &amount.quantity;
             let wrong = |what| IngestError::Coding { dimension: quantity.name.clone(), what };
             let more = u64::from(quantity.missing == NoValue::Skip);

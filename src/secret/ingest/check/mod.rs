@@ -67,7 +67,7 @@ impl Report {
 
     /// What the two nodes of each dimension and amount hold: see [`extras`].
     fn count(&mut self, spec: &Spec, kept: &[usize], taken: Vec<(u64, u64)>) {
-        let amounts: Vec<&AmountSpec> = spec.amounts.iter().filter(|a| !a.tables.is_empty()).collect();
+        let amounts: Vec<&AmountSpec> = spec.summed().collect();
         for (&d, (missing, other)) in kept.iter().zip(taken) {
             let Some((column, dimension)) = spec.columns.get(d).zip(spec.cube.dimensions.get(d)) else {
                 let amount = d.checked_sub(spec.columns.len()).and_then(|at| amounts.get(at));
@@ -97,7 +97,7 @@ pub fn check(spec: &Spec, path: &Path, means: &Means) -> Result<Report, IngestEr
         return Ok(report);
     }
     let beyond: Vec<Option<[u32; 2]>> = fields.dimensions.iter_mut().map(Field::tell_beyond).collect();
-    // Numbers that are added up stand behind the dimensions: no categories are counted there.
+    // Whether all dimensions are read: only then can it be said which cells are empty. Numbers that are added up stand behind them.
     let dimensions = kept.iter().filter(|&&d| d < spec.columns.len()).count();
     let zeros = if dimensions == spec.columns.len() { Zeros::of(spec) } else { Zeros::none() };
     let size = files.iter().map(|file| file.size).fold(0, u64::saturating_add);
