@@ -49,7 +49,7 @@ demo:
 bench:
     cargo bench --locked
 
-# Counting beside polars and DuckDB, noisy tables beside OpenDP, samplers beside prio, each in its best way, in one run: writes docs/performance.md
+# Counting beside polars and DuckDB, noisy tables beside OpenDP, samplers beside prio, sums and means beside OpenDP and diffprivlib, each in its best way, in one run: writes docs/performance.md
 bench-peers rows="10000000":
     cargo build --release --locked
     test -d target/peers || python3 -m venv target/peers
@@ -61,7 +61,18 @@ bench-peers rows="10000000":
         --opendp target/peers-opendp/bin/python --samplers target/samplers/release/samplers --out docs/performance.md
     target/peers/bin/python benches/peers/large.py --margins target/release/margins --rows {{rows}} --folder target/peers/files --out docs/performance.md
     target/peers/bin/python benches/peers/curves.py --margins target/release/margins --out docs/images/cost.svg
+    test -d target/peers-diffprivlib || python3 -m venv target/peers-diffprivlib
+    target/peers-diffprivlib/bin/pip install --quiet diffprivlib "scikit-learn<1.7"
+    target/peers/bin/python benches/peers/amounts.py --margins target/release/margins --opendp target/peers-opendp/bin/python \
+        --diffprivlib target/peers-diffprivlib/bin/python --out docs/performance.md
+    target/peers/bin/python benches/peers/summed.py --margins target/release/margins --rows {{rows}} --folder target/peers/files --out docs/performance.md
+    target/peers/bin/python benches/peers/adult.py --margins target/release/margins --data "${ADULT:-adult14.csv}" --out docs/performance.md
     python3 benches/peers/keep.py docs/performance.md benches/peers/newest.json
+
+# How often the intervals of sums, means, variances and differences of means cover the truth, over small releases of skewed amounts: half an hour
+coverage releases="6000":
+    cargo build --release --locked
+    python3 benches/coverage.py --margins target/release/margins --releases {{releases}}
 
 # The statements of --sql on DuckDB, PostgreSQL and Spark (the last two from the system's packages), none skipped
 engines:

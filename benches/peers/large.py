@@ -40,6 +40,15 @@ process's at its peak, and does not grow with the rows.
     return text
 
 
+def write(page, begin, text):
+    """Puts a section in place of the one that begins with the same line; what stands behind it stays."""
+    with open(page) as file:
+        before, _, old = file.read().partition(begin)
+    after = old[old.index("\n## ") + 1:] if "\n## " in old else ""
+    with open(page, "w") as file:
+        file.write(before.rstrip() + "\n\n" + text + ("\n" + after if after else ""))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--margins", default="target/release/margins")
@@ -56,13 +65,7 @@ def main():
         subprocess.run([margins, "keygen", "--out", f"{folder}/bench.key", "--no-passphrase"], check=True, stdout=subprocess.DEVNULL)
     text = report(margins, folder, args.rows, args.rounds)
     if args.out:
-        with open(args.out) as file:
-            page = file.read()
-        before, _, old = page.partition(BEGIN)
-        # What stands behind the section stays.
-        after = old[old.index("\n## ") + 1:] if "\n## " in old else ""
-        with open(args.out, "w") as file:
-            file.write(before.rstrip() + "\n\n" + text + ("\n" + after if after else ""))
+        write(args.out, BEGIN, text)
     print(text)
 
 
