@@ -3,7 +3,6 @@
 use super::{Audit, compare};
 use crate::answer::Evaluator;
 use crate::answer::keys::Questions;
-use crate::answer::tell::cells::of_row;
 use crate::cube::{Cube, Filter, Frame};
 use crate::plan::cost::{self, WorstCase};
 use crate::plan::{Apart, Block, Losses, Plan};
@@ -256,9 +255,7 @@ fn total(cube: &Cube, plan: &Plan, stored: &Values<&Release>) -> Result<(), Stri
     let recovery = Recovery::new(cube.clone(), plan.clone(), stored).map_err(|e| text(&e))?;
     // Questions that were measured themselves may tell no total: then the first of them.
     let first = plan.rows().measurements.first().and_then(|m| match &m.block {
-        Block::Rows(rows) if plan.rows().workload.is_empty() => {
-            of_row(&rows.cuboid, rows.rows.first()?, cube)
-        }
+        Block::Rows(rows) if plan.rows().workload.is_empty() => rows.filters(cube).next()?,
         _ => None,
     });
     let filter = first.unwrap_or_else(Filter::everything);

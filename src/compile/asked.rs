@@ -5,7 +5,7 @@
 
 use super::CompileError;
 use crate::answer::Best;
-use crate::answer::linear::{self, Linear};
+use crate::answer::linear::Linear;
 use crate::answer::tell::pool::Combined;
 use crate::cube::Filter;
 use crate::exact::Rational;
@@ -178,7 +178,7 @@ impl<'a> Question<'a> {
 
 fn rows(request: &Request, figures: &[Linear]) -> Result<Rows, CompileError> {
     let filters: Vec<&Filter> = figures.iter().map(|f| &f.filter).collect();
-    linear::rows(&filters, &request.cube).map_err(CompileError::NoRows)
+    Rows::of(&filters, &request.cube).map_err(CompileError::NoRows)
 }
 
 /// The spec of a release that measures one question at a budget: the same people, dimensions and data. `origin` is where the spec

@@ -147,7 +147,7 @@ pub enum CompileError {
     },
     /// A question that cannot be measured.
     #[error(transparent)]
-    NoRows(crate::answer::linear::NoRows),
+    NoRows(crate::plan::NoRows),
     /// The law of an error.
     #[error(transparent)]
     Law(#[from] crate::law::LawError),

@@ -4,6 +4,7 @@
 //! not let pass.
 
 use super::*;
+use crate::answer::tell::AllRows;
 use crate::answer::{Answers, Evaluator, Several};
 use crate::cube::{Cube, Filter, Level};
 use crate::law::{ErrorLaw, NoiseLaw, Term};
@@ -209,9 +210,17 @@ fn laws(cube: &Cube, plan: &Plan) -> [ErrorLaw; 3] {
     let cells: Vec<Level> = (0..2).map(|d| Level::new(d, cube.dimensions[d].finest())).collect();
     let all = crate::sql::Aggregate::rows(Filter::everything(), None);
     let all = std::slice::from_ref(&all);
-    let one = evaluator.joint_rows(&[all], &cells, &[(0, &[0, 5])], 1 << 20).unwrap().unwrap();
+    let one = evaluator
+        .joint_rows(&AllRows { portions: &[all], group_by: &cells, rows: &[(0, &[0, 5])], most: 1 << 20 })
+        .unwrap()
+        .unwrap();
     let two = evaluator
-        .joint_rows(&[all], &[Level::new(age, half)], &[(0, &[0]), (0, &[1])], 1 << 20)
+        .joint_rows(&AllRows {
+            portions: &[all],
+            group_by: &[Level::new(age, half)],
+            rows: &[(0, &[0]), (0, &[1])],
+            most: 1 << 20,
+        })
         .unwrap()
         .unwrap();
     [one.combine(&[1.0]).unwrap(), two.combine(&[1.0, 1.0]).unwrap(), two.combine(&[-1.0, 1.0]).unwrap()]

@@ -46,7 +46,7 @@ pub(super) fn read(value: &Value<'_>, cube: &Cube, sink: &mut Sink) -> Option<Ro
             }
         }
     }
-    let rows = match linear::rows(&filters.iter().collect::<Vec<_>>(), cube) {
+    let rows = match Rows::of(&filters.iter().collect::<Vec<_>>(), cube) {
         _ if sink.count() > before => return None,
         Ok(rows) => rows,
         Err(why) => {

@@ -18,10 +18,10 @@ pub use ask::several::{Several, best_copies};
 pub use ask::{collude, keys, linear};
 pub use decorate::simultaneous::Simultaneous;
 pub use decorate::statement::{NotUnderstood, PriorChoice, Statement};
-pub use error::QueryError;
-pub use tell::best::{Best, whole_ends};
+pub use error::{AnswerError, QueryError};
 pub use tell::open::Answers;
-pub use tell::tables::{AnswerError, Evaluator, Group};
+pub use tell::tables::{Evaluator, Group};
+pub use tell::{Best, whole_ends};
 
 #[cfg(test)]
 mod tests;

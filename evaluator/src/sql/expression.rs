@@ -1,7 +1,6 @@
 //! Figures derived from counts: arithmetic over linear aggregates.
 
-use crate::cube::Filter;
-use crate::cube::Summand;
+use crate::cube::{Cube, Filter, Level, Summand, TooIntricate};
 
 /// A linear aggregate: for every row of the answer, the weighted number of units that belong to it.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +25,23 @@ impl Aggregate {
     /// Whether it is taken over the row's own group in this level of GROUP BY, or its own band.
     pub(crate) fn keeps(&self, position: usize) -> bool {
         self.partition.as_ref().is_none_or(|p| p.contains(&position))
+    }
+
+    /// The weight of every cell in the aggregate of the group with these nodes.
+    pub(crate) fn cells(
+        &self,
+        group_by: &[Level],
+        nodes: &[u32],
+        cube: &Cube,
+    ) -> Result<Filter, TooIntricate> {
+        let mut filter = self.filter.clone();
+        for (_, (by, &node)) in group_by.iter().zip(nodes).enumerate().filter(|(i, _)| self.keeps(*i)) {
+            let (d, dimension) = (by.dimension, &cube.dimensions[by.dimension]);
+            let inside = dimension.ancestors(dimension.finest(), by.level);
+            let inside: Vec<bool> = inside.into_iter().map(|n| n == node).collect();
+            filter = filter.and(&Filter::nodes(d, &inside))?;
+        }
+        Ok(filter)
     }
 }
 

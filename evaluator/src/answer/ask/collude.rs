@@ -7,8 +7,9 @@
 //! all of it: who knows one count, or asks for a difference of two, is rid of it. What is left then is the noise alone, and means of that.
 
 use crate::answer::error::QueryError;
-use crate::answer::figure::labels::Labels;
-use crate::answer::figure::question::{self, Question};
+use crate::answer::figure::question::{self, Labels, Question};
+use crate::answer::tell::Told;
+use crate::answer::tell::joint::Noise;
 use crate::answer::tell::open::Answers;
 use crate::plan::Mode;
 use crate::release::Amount;
@@ -121,12 +122,11 @@ fn variances(
     let weights = figure.weights(asked.aggregates.len()).into_iter().next().unwrap_or_default();
     let Some(first) = answers.first() else { return Ok((String::new(), Vec::new())) };
     let labels = Labels::new(query, first.cube());
-    let of = |group: &crate::answer::tell::Told| {
+    let of = |told: &Told| {
         let mut sum = (0.0, 0.0);
-        for (m, t) in group.law.terms(&weights) {
-            let variance = t.coefficient * t.coefficient * t.copies as f64 * t.noise.variance();
-            *(if m == crate::answer::tell::joint::Noise::CENTRE { &mut sum.1 } else { &mut sum.0 }) +=
-                variance;
+        for (noise, c) in told.law.weighed(&weights) {
+            let part = if noise.measurement == Noise::CENTRE { &mut sum.1 } else { &mut sum.0 };
+            *part += c * c * noise.copies as f64 * noise.law.variance();
         }
         sum
     };

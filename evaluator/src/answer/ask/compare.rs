@@ -12,14 +12,12 @@
 //! (Bonferroni), and then the change lies between the extremes of what they allow. That is wider than it need be, and never too narrow.
 //! **Source.** Fieller 1954 for the ratio; Bonferroni's inequality for the rest.
 
-use super::caveats;
-use super::notes::{Notes, contributions};
+use super::notes::{Notes, contributions, untrue};
 use super::options::Options;
 use super::rows::{Sortable, kept};
 use crate::answer::decorate::simultaneous::Simultaneous;
 use crate::answer::error::QueryError;
-use crate::answer::figure::labels::Labels;
-use crate::answer::figure::question::{self, Question, Row};
+use crate::answer::figure::question::{self, Labels, Question, Row};
 use crate::answer::figure::{Answered, Changes, Figure, Pairs, of_ratios};
 use crate::answer::tell::joint::How;
 use crate::answer::tell::{Teller, Told};
@@ -52,8 +50,8 @@ pub(super) fn compare(parties: &[Party<'_>], options: &Options) -> Result<Result
     let (query, cube) = (asked.query, first.teller.cube());
     let mut table = ResultTable::new(Vec::new(), Vec::new(), options.level);
     for (party, asked) in parties.iter().zip(&each) {
-        let untrue = caveats::untrue(&*party.teller, asked, options, party.period.as_deref())?;
-        let new: Vec<Caveat> = untrue.into_iter().filter(|c| !table.caveats.contains(c)).collect();
+        let all = untrue(&*party.teller, asked, options, party.period.as_deref())?;
+        let new: Vec<Caveat> = all.into_iter().filter(|c| !table.caveats.contains(c)).collect();
         table.caveats.extend(new);
     }
     let told = parties.iter().zip(&each).map(|(p, asked)| question::rows(&*p.teller, asked));

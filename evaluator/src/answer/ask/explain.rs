@@ -1,8 +1,7 @@
 //! What an answer rests on: the measurements behind it, their weights, and what would narrow it.
 
 use crate::answer::error::QueryError;
-use crate::answer::figure::labels::Labels;
-use crate::answer::figure::question::{self, Question};
+use crate::answer::figure::question::{self, Labels, Question};
 use crate::answer::tell::open::Answers;
 use crate::answer::tell::{Teller, Told};
 use crate::sql::Query;
@@ -73,8 +72,7 @@ pub(super) fn explain(teller: &dyn Teller, query: &Query) -> Result<Vec<Explaine
 
 /// The variance of a combination's error, and what measurements it comes from.
 fn sources(told: &Told, weights: &[f64], releases: &[&Answers]) -> (f64, Vec<Source>) {
-    let terms = told.law.noises().map(|(noise, coefficients)| {
-        let c: f64 = coefficients.iter().zip(weights).map(|(c, w)| c * w).sum();
+    let terms = told.law.weighed(weights).map(|(noise, c)| {
         let one = noise.law.variance();
         ((noise.release, noise.measurement), c.abs(), noise.copies, one, c * c * one)
     });

@@ -1,16 +1,12 @@
-//! The figures of a query as weights on cells, and as rows that can be measured.
+//! The figures of a query as weights on cells.
 
 use super::notes::Notes;
 use super::rows::{Sortable, kept, rounded};
-use crate::answer::error::QueryError;
+use crate::answer::error::{AnswerError, MOST_ROWS, QueryError};
 use crate::answer::figure::Figure;
-use crate::answer::figure::labels::{Labels, Place};
-use crate::answer::figure::question::Question;
-use crate::answer::tell::best::Best;
-use crate::answer::tell::cells;
-use crate::answer::tell::tables::MOST_ROWS;
-use crate::cube::{Cube, Cuboid, Filter, Frame, Level, TooIntricate, required_level};
-use crate::plan::{Rows, limits};
+use crate::answer::figure::question::{Labels, Place, Question};
+use crate::answer::tell::Best;
+use crate::cube::{Cube, Filter, TooIntricate};
 use crate::render::{ResultCell, ResultColumn, ResultFigure, ResultTable};
 use crate::sql::{Portion, Present, Query};
 
@@ -27,20 +23,6 @@ pub struct Linear {
     pub constant: f64,
     /// The weight of every cell.
     pub filter: Filter,
-}
-
-/// Why figures are no rows.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoRows {
-    /// A figure that is no sum of counts with whole factors.
-    #[error("{0} is no sum of counts with whole factors: ask for its parts")]
-    NotWhole(String),
-    /// Too many cells to be told apart.
-    #[error("the query tells {0} cells apart; the most is {most}", most = limits::MAX_ROW_CELLS)]
-    TooManyCells(u64),
-    /// Nothing at all.
-    #[error("the query asks for nothing: every cell of it has the weight 0")]
-    Nothing,
 }
 
 /// The most figures of one question.
@@ -65,7 +47,7 @@ pub fn figures(query: &Query, cube: &Cube) -> Result<Vec<Linear>, QueryError> {
                 }
                 let constant = figure.value(&vec![0.0; asked.aggregates.len()]);
                 let filter = cells(figure, portion, query, &nodes, cube)
-                    .map_err(|_| QueryError::Answer(crate::answer::tell::tables::AnswerError::Intricate))?;
+                    .map_err(|_| QueryError::Answer(AnswerError::Intricate))?;
                 out.push(Linear {
                     ranks: portion.ranks.clone(),
                     nodes: nodes.clone(),
@@ -89,66 +71,11 @@ fn cells(
 ) -> Result<Filter, TooIntricate> {
     let weights = figure.weights(portion.aggregates.len()).swap_remove(0);
     let mut filter = Filter::constant(0.0);
-    for (aggregate, weight) in portion.aggregates.iter().zip(weights) {
-        if weight == 0.0 {
-            continue;
-        }
-        let part = cells::cells(aggregate, &query.group_by, nodes, cube)?;
+    for (aggregate, weight) in portion.aggregates.iter().zip(weights).filter(|(_, w)| *w != 0.0) {
+        let part = aggregate.cells(&query.group_by, nodes, cube)?;
         filter = filter.plus(&part.and(&Filter::constant(weight))?)?;
     }
     Ok(filter)
-}
-
-/// The filters as rows over the coarsest table that tells apart what they tell apart, each once.
-pub fn rows(filters: &[&Filter], cube: &Cube) -> Result<Rows, NoRows> {
-    let mut levels = vec![0; cube.dimensions.len()];
-    for class in filters.iter().flat_map(|f| &f.dims) {
-        levels[class.dim] = required_level(cube, class.dim, &class.class_of, levels[class.dim]);
-    }
-    let cuboid = Cuboid::new(levels.iter().copied().enumerate().filter(|&(_, l)| l > 0));
-    let cells = cube.cells(&cuboid).unwrap_or(u64::MAX);
-    if cells > limits::MAX_ROW_CELLS {
-        return Err(NoRows::TooManyCells(cells));
-    }
-    let frame = Frame::new(cube, &Frame::levels_of(cube, std::iter::once(&cuboid)));
-    let cells = frame.len(&cuboid);
-    let mut out: Vec<Vec<(u32, i32)>> = Vec::new();
-    for filter in filters {
-        let weights = over(filter, &cuboid, cube, cells);
-        let mut row = Vec::new();
-        for (cell, w) in weights.into_iter().enumerate().filter(|(_, w)| *w != 0.0) {
-            if w.fract() != 0.0 || w.abs() > f64::from(i32::MAX) {
-                return Err(NoRows::NotWhole("one of its figures".into()));
-            }
-            row.push((cell as u32, w as i32));
-        }
-        if row.is_empty() {
-            return Err(NoRows::Nothing);
-        }
-        if !out.contains(&row) {
-            out.push(row);
-        }
-    }
-    Ok(Rows { cuboid, rows: out })
-}
-
-/// The weight of every cell of a table that tells apart what the filter does.
-fn over(filter: &Filter, cuboid: &Cuboid, cube: &Cube, cells: usize) -> Vec<f64> {
-    let mut at = vec![0usize];
-    for Level { dimension: d, level } in cuboid.iter() {
-        let dimension = &cube.dimensions[d];
-        let mut class = vec![0usize; dimension.levels[level].len()];
-        let classes = filter.classes(d);
-        if let Some(c) = classes {
-            for (finest, &node) in dimension.ancestors(dimension.finest(), level).iter().enumerate() {
-                class[node as usize] = c.class_of[finest] as usize;
-            }
-        }
-        let stride = classes.map_or(1, |c| c.classes as usize);
-        at = at.iter().flat_map(|&a| class.iter().map(move |c| a * stride + c)).collect();
-    }
-    debug_assert_eq!(at.len(), cells);
-    at.into_iter().map(|a| filter.weights[a]).collect()
 }
 
 impl Linear {

@@ -1,17 +1,14 @@
 //! From SQL to a table of answers: of one release, of several, of a projection; and what an answer rests on.
 
 mod apart;
-mod caveats;
 pub mod collude;
 mod compare;
 pub(crate) mod explain;
 pub mod keys;
 pub mod linear;
-mod meaning;
 mod notes;
 mod off_plan_note;
 pub(super) mod options;
 mod query;
-mod row_builder;
 mod rows;
 pub(super) mod several;

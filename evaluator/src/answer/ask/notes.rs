@@ -1,6 +1,98 @@
-//! What is said under a table.
+//! What is said beside a table: what makes its numbers untrue besides noise, with what the release knows of it, and remarks.
 
+use super::options::Options;
+use crate::answer::error::QueryError;
+use crate::answer::figure::question::Question;
+use crate::answer::figure::{Figure, Pairs};
+use crate::answer::tell::joint::{How, JointLaw};
 use crate::answer::tell::open::Answers;
+use crate::answer::tell::{Family, Teller, Told, pool};
+use crate::cube::Filter;
+use crate::law::{Interval, LawError, Method};
+use crate::render::{Caveat, ResultFigure, named};
+use crate::sql::Aggregate;
+use std::sync::Arc;
+
+impl Answers {
+    /// What every answer of this release must say, with intervals at `level`.
+    pub fn caveats(&self, level: f64) -> Result<Vec<Caveat>, LawError> {
+        truncated(&[self], level, None).map(|c| c.into_iter().collect())
+    }
+}
+
+/// A count as a cell of a table, with its own interval at the level asked for.
+fn count(told: &Told, level: f64) -> Result<ResultFigure, LawError> {
+    let how = How { level, method: Method::Auto, interval: Interval::EqualTailed };
+    let all = [Aggregate::rows(Filter::everything(), None)];
+    Ok(Figure::aggregate(0, &all).answer(0, told, &how, &mut Pairs::default())?.shown())
+}
+
+/// What the bound on the rows of a unit did. All releases have the same bound.
+pub(super) fn truncated(
+    releases: &[&Answers],
+    level: f64,
+    period: Option<&str>,
+) -> Result<Option<Caveat>, LawError> {
+    let Some((unit, max_rows)) = releases.first().and_then(|r| r.bound()) else { return Ok(None) };
+    let told = |(estimate, law): (&f64, &Arc<JointLaw>)| Told::new(Vec::new(), vec![*estimate], law.clone());
+    let measured: Vec<Told> = releases.iter().filter_map(|r| r.cut()).map(told).collect();
+    let cut = pool::together(measured)?.map(|told| count(&told, level)).transpose()?;
+    // The bound is that of every period; only the count is of one.
+    let period = period.filter(|_| cut.is_some()).map(str::to_owned);
+    let without = releases.first().and_then(|r| r.release().manifest().privacy.without);
+    Ok(Some(Caveat::Truncated { unit: unit.into(), max_rows, cut, without, period }))
+}
+
+/// What makes the figures untrue besides noise.
+pub(super) fn untrue(
+    teller: &dyn Teller,
+    asked: &Question,
+    options: &Options,
+    period: Option<&str>,
+) -> Result<Vec<Caveat>, QueryError> {
+    let mut caveats = left_out(teller, asked, options, period)?;
+    caveats.extend(teller.caveats());
+    caveats.extend(truncated(&teller.releases(), options.level, period)?);
+    Ok(caveats)
+}
+
+/// Which units a query has no number for. Refused where only complete answers are wanted.
+fn left_out(
+    teller: &dyn Teller,
+    asked: &Question,
+    options: &Options,
+    period: Option<&str>,
+) -> Result<Vec<Caveat>, QueryError> {
+    let mut caveats = Vec::new();
+    for left in &asked.query.left_out {
+        let column = left.column.and_then(|at| asked.query.columns.get(at));
+        let figure = column.map(|c| c.name().to_owned());
+        if options.complete {
+            let what = figure.map_or("WHERE".into(), |name| format!("`{name}`"));
+            let (fate, level, categories) = (left.fate, left.level.clone(), named(&left.categories));
+            return Err(QueryError::Incomplete { what, fate, level, categories });
+        }
+        // Of one count over all rows: no group.
+        let units = [Aggregate::rows(left.units.clone(), None)];
+        let told = teller.tell(&Family::whole(&units));
+        let told = told.ok().and_then(|told| told.into_iter().next());
+        let units = told.map(|told| count(&told, options.level)).transpose()?;
+        // Of nobody there is nothing to say.
+        if units.is_some_and(ResultFigure::is_surely_zero) {
+            continue;
+        }
+        caveats.push(Caveat::LeftOut {
+            figure,
+            fate: left.fate,
+            level: left.level.clone(),
+            categories: left.categories.clone(),
+            within: left.within,
+            units,
+            period: period.map(str::to_owned),
+        });
+    }
+    Ok(caveats)
+}
 
 /// Remarks, each once.
 #[derive(Default)]

@@ -7,11 +7,11 @@
 use crate::answer::figure::question::Question;
 use crate::answer::tell::joint::JointLaw;
 use crate::answer::tell::open::Answers;
-use crate::cube::Summand;
-use crate::cube::{Cube, Filter, Level};
+use crate::cube::{Cube, Filter, Level, Summand};
 use crate::plan::{Asks, Ranges, Selected, Table};
 use crate::render::rough;
 use crate::sql::Aggregate;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 /// Standard errors beyond so many times that of what was planned for are much larger.
@@ -74,7 +74,9 @@ fn planned(release: &Answers, question: &Question, aggregate: &Aggregate) -> Opt
         return None;
     }
     let look = |&(number, table): &(usize, &Table)| {
-        release.looked.at(number, || some(release, table).into_iter().reduce(f64::max))
+        let most = || Ok::<_, Infallible>(some(release, table).into_iter().reduce(f64::max));
+        let Ok(most) = release.looked.of(number, most);
+        most
     };
     tables.iter().take(MOST_TABLES).filter_map(look).reduce(f64::max)
 }

@@ -1,15 +1,12 @@
 //! A query answered by a teller: figures with their intervals, ready to show.
 
-use super::caveats;
-use super::notes::Notes;
+use super::notes::{Notes, untrue};
 use super::options::Options;
-use super::row_builder::{Met, RowBuilder};
-use super::rows::{Sortable, kept};
+use super::rows::{Met, RowBuilder, Sortable, kept};
 use crate::answer::decorate::prior::Posteriors;
 use crate::answer::decorate::statement::PriorChoice;
 use crate::answer::error::QueryError;
-use crate::answer::figure::labels::Labels;
-use crate::answer::figure::question::{self, Question};
+use crate::answer::figure::question::{self, Labels, Question};
 use crate::answer::figure::{Figure, Pairs, quantile};
 use crate::answer::tell::joint::How;
 use crate::answer::tell::open::Answers;
@@ -64,7 +61,7 @@ fn answer(teller: &dyn Teller, asked: &Question, options: &Options) -> Result<Re
         with_total = asked.with_total();
         asked = &with_total;
     }
-    let caveats = caveats::untrue(teller, asked, options, None)?;
+    let caveats = untrue(teller, asked, options, None)?;
     let mut rows = question::rows(teller, asked)?;
     if let (Some(limit), None, true) =
         (asked.query.limit, &asked.query.having, asked.query.order_by.is_empty())

@@ -1,8 +1,253 @@
-//! Which rows of an answer are shown, and in which order: HAVING, ORDER BY, OFFSET, LIMIT. And figures as ROUND shows them.
+//! The rows of an answer: each figure with what was asked for beside it; which of them are shown, and in which order (HAVING, ORDER BY,
+//! OFFSET, LIMIT); and figures as ROUND shows them.
 
-use super::notes::Notes;
-use crate::render::{ResultCell, ResultFigure};
+use super::notes::{Notes, contributions};
+use super::options::Options;
+use crate::answer::decorate::prior::{CountPrior, Posteriors};
+use crate::answer::error::QueryError;
+use crate::answer::figure::question::{Labels, Question, Row};
+use crate::answer::figure::{Answered, Basis, ErrorOf, Figure, Pairs};
+use crate::answer::tell::Told;
+use crate::answer::tell::joint::How;
+use crate::answer::tell::open::Answers;
+use crate::law::Method;
+use crate::posterior::CountPosterior;
+use crate::render::{ColumnKind, MaxZ, ResultCell, ResultColumn, ResultFigure};
 use crate::sql::{Query, SelectColumn};
+use std::sync::Arc;
+
+/// What all rows are made with, and what was seen on the way.
+pub(super) struct RowBuilder<'a> {
+    pub asked: &'a Question<'a>,
+    pub labels: Labels<'a>,
+    pub options: &'a Options,
+    pub how: How,
+    pub prior: Option<CountPrior>,
+    pub max_z: Option<MaxZ>,
+    pub pairs: Pairs,
+    pub posteriors: Posteriors,
+    /// Whether each release alone tells all rows.
+    pub each: bool,
+    /// For each column.
+    pub met: Vec<Met>,
+}
+
+impl RowBuilder<'_> {
+    /// The columns.
+    pub(super) fn columns(&self) -> Result<Vec<ResultColumn>, QueryError> {
+        let several = self.asked.figures.iter().flatten().count() > 1;
+        let names: Vec<&str> = self.asked.query.columns.iter().map(SelectColumn::name).collect();
+        let mut columns = Vec::new();
+        for (column, figure) in self.asked.query.columns.iter().zip(&self.asked.figures) {
+            let name = column.name();
+            columns.push(ResultColumn { name: name.into(), kind: self.labels.kind(column) });
+            let Some(figure) = figure else { continue };
+            let mut beside = |what: &str, kind| {
+                let short = if several { format!("{name}_{what}") } else { what.into() };
+                let name = if names.contains(&short.as_str()) { format!("{short}_") } else { short };
+                columns.push(ResultColumn { name, kind });
+            };
+            if self.prior.is_some() {
+                if !figure.is_count() {
+                    return Err(QueryError::NotACount(name.into()));
+                }
+                beside("posterior", ColumnKind::Figure);
+                beside("median", ColumnKind::Number);
+            }
+            if self.options.prob.is_some() {
+                beside("prob", ColumnKind::Number);
+            }
+            if self.options.test.is_some() {
+                beside("p_value", ColumnKind::Number);
+            }
+        }
+        Ok(columns)
+    }
+
+    /// One row.
+    pub(super) fn row(&mut self, row: &Row, notes: &mut Notes) -> Result<Sortable, QueryError> {
+        let asked = self.asked;
+        let (place, told) = (asked.place(row.portion, &row.told.nodes), &row.told);
+        self.each &= told.each;
+        let (mut cells, mut keys) = (Vec::new(), Vec::with_capacity(asked.figures.len()));
+        for (i, figure) in asked.figures.iter().enumerate() {
+            if let Some(Some(quantile)) = asked.quantiles.get(i) {
+                let shown = quantile.of(told, &self.how)?;
+                keys.push(shown.estimate);
+                cells.push(ResultCell::Figure(shown));
+                continue;
+            }
+            let Some(figure) = figure else {
+                keys.push(self.labels.rank(i, place));
+                cells.push(ResultCell::Label(self.labels.label(i, place)));
+                continue;
+            };
+            let answered = match self.max_z.filter(|_| !figure.is_ratio()) {
+                // The simulated errors are those of the best estimates.
+                Some(z) => {
+                    let mut answered = figure.best(told, &self.how)?;
+                    figure.reaching(&mut answered, z.critical);
+                    answered
+                }
+                None => figure.answer(i, told, &self.how, &mut self.pairs)?,
+            };
+            let figure_shown = rounded(asked.query, i, answered.shown());
+            keys.push(figure_shown.estimate);
+            self.met[i].saw(figure, told, &answered);
+            cells.push(ResultCell::Figure(figure_shown));
+            self.beside(figure, &answered, told, notes, &mut cells)?;
+        }
+        Ok(Sortable { keys, cells })
+    }
+
+    /// The posterior of a figure, its probability and its p-value, where asked for.
+    fn beside(
+        &mut self,
+        figure: &Figure,
+        answered: &Answered,
+        told: &Told,
+        notes: &mut Notes,
+        cells: &mut Vec<ResultCell>,
+    ) -> Result<(), QueryError> {
+        let posterior: Option<Arc<CountPosterior>> = match self.prior {
+            Some(CountPrior::Prior(prior)) => Some(self.posteriors.of(answered, prior)?),
+            Some(CountPrior::OfTotal { p }) => Some(self.posteriors.of_total(answered, figure, told, p)?),
+            None => None,
+        };
+        if let Some(p) = &posterior {
+            if p.is_rough() {
+                notes.add(
+                    "posterior: the law of the error is too dear to compute everywhere; where it is, a bound stands in \
+                     its place, and the posterior is approximate."
+                        .to_string(),
+                );
+            }
+            let (low, high) = p.interval(self.options.level, self.options.interval);
+            cells.push(ResultCell::Figure(ResultFigure {
+                estimate: p.mean(),
+                std_error: p.std_dev(),
+                low: low as f64,
+                high: high as f64,
+            }));
+            cells.push(ResultCell::Number(p.median() as f64));
+        }
+        if let Some(statement) = &self.options.prob {
+            cells.push(ResultCell::Number(match &posterior {
+                Some(p) => statement.posterior(p),
+                None => statement.probability(answered)?,
+            }));
+        }
+        if let Some(null) = self.options.test {
+            cells.push(ResultCell::Number(answered.p_value(null)?));
+        }
+        Ok(())
+    }
+
+    /// How each figure's interval was found, with what is to be said of it.
+    pub(crate) fn methods(&self, releases: &[&Answers], notes: &mut Notes) -> Vec<(String, String)> {
+        let mut methods = Vec::new();
+        for ((column, figure), met) in self.asked.query.columns.iter().zip(&self.asked.figures).zip(&self.met)
+        {
+            let Some(figure) = figure else { continue };
+            let method = match self.max_z {
+                Some(_) if !figure.is_ratio() => {
+                    "simultaneous: the simulated law of the largest error".into()
+                }
+                _ => met.method(figure),
+            };
+            methods.push((column.name().into(), method));
+            met.notes(column.name(), figure, self.options, notes);
+            let several = releases.len() > 1 && self.each;
+            if let Some(shares) = met.shares.as_ref().filter(|s| several && !s.is_empty()) {
+                notes.add(contributions(column.name(), releases, shares));
+            }
+        }
+        if !self.each {
+            let n = releases.len();
+            notes
+                .add(format!("{n} releases taken together: the best combination of all that they measured."));
+        }
+        methods
+    }
+}
+
+/// What was seen of a figure over all rows.
+#[derive(Default, Clone)]
+pub(super) struct Met {
+    unbounded: bool,
+    method: Option<&'static str>,
+    /// Of a projection's figures.
+    laws: Vec<&'static str>,
+    shares: Option<Vec<f64>>,
+}
+
+impl Met {
+    fn saw(&mut self, figure: &Figure, told: &Told, answered: &Answered) {
+        self.unbounded |= answered.basis == Basis::Unbounded;
+        self.shares.get_or_insert_with(|| told.shares(&figure.slopes(told, answered.way), answered.way));
+        if let Basis::Cells(law) = answered.basis
+            && !self.laws.contains(&law)
+        {
+            self.laws.push(law);
+        }
+        if self.method.is_none()
+            && let ErrorOf::Linear(solved) = &answered.error
+            && !solved.law.terms().is_empty()
+        {
+            self.method = Some(solved.method);
+        }
+    }
+
+    fn method(&self, figure: &Figure) -> String {
+        if !self.laws.is_empty() {
+            return self.laws.join("; or ");
+        }
+        if figure.is_curved() {
+            return "made of several figures: an interval from where all of them are together, which covers at least as often as stated; \
+                    std error by the delta method"
+                .into();
+        }
+        let method = match (figure.is_ratio(), self.unbounded) {
+            (false, _) => self.method.unwrap_or("no noise: the answer is exact"),
+            (true, false) => "ratio: Fieller interval; std error by the delta method",
+            (true, true) => {
+                "ratio: Fieller interval, unbounded where the denominator's interval includes 0; \
+                 std error by the delta method"
+            }
+        };
+        method.into()
+    }
+
+    fn notes(&self, name: &str, figure: &Figure, options: &Options, notes: &mut Notes) {
+        if !self.laws.is_empty() {
+            return;
+        }
+        if figure.is_curved() {
+            notes.add(format!(
+                "{name}: made of several figures; its interval covers at least as often as stated, its standard error is the delta method's."
+            ));
+            if self.unbounded {
+                notes.add(format!("{name}: unbounded where a number below a line may be 0."));
+            }
+        } else if figure.is_ratio() {
+            notes.add(format!(
+                "{name}: a ratio; Fieller's interval (exact at the stated level), standard error by the delta method."
+            ));
+            if self.unbounded {
+                notes.add(format!(
+                    "{name}: unbounded where the interval of the number below the line includes 0."
+                ));
+            }
+            if options.prob.is_some() {
+                notes.add(format!("{name}: its probability takes the number below the line to be positive."));
+            }
+        } else if options.method != Method::Auto
+            && let Some(method) = self.method
+        {
+            notes.add(format!("{name}: {method}."));
+        }
+    }
+}
 
 /// A row with what it is sorted by.
 pub(super) struct Sortable {

@@ -12,7 +12,6 @@
 use super::apart;
 use super::compare::{Party, compare};
 use super::explain::{Explained, explain};
-use super::meaning::Meaning;
 use super::options::Options;
 use super::query::asked;
 use crate::answer::error::QueryError;
@@ -22,6 +21,7 @@ use crate::plan::Mode;
 use crate::release::{Dataset, SignerKind};
 use crate::render::ResultTable;
 use crate::sql::Query;
+use crate::sql::meaning::Meaning;
 use serde_json::{Map, Value};
 
 /// Releases of one dataset. With a single one, the same as that one.

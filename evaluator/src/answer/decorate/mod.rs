@@ -1,6 +1,5 @@
 //! What is said of a figure beside its interval.
 
-pub(super) mod max_z;
 pub(super) mod prior;
 pub(super) mod simultaneous;
 pub(super) mod statement;

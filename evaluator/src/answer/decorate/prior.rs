@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// What is known of a count beforehand.
 #[derive(Clone, Copy)]
-pub(in crate::answer) enum CountPrior {
+pub(crate) enum CountPrior {
     Prior(Prior),
     /// Binomial with probability p, of a total that is only estimated: the last aggregate.
     OfTotal {
@@ -25,7 +25,7 @@ pub(in crate::answer) enum CountPrior {
 
 impl Question<'_> {
     /// Fills in the totals a prior speaks of. With what is said of it.
-    pub(in crate::answer) fn prior(
+    pub(crate) fn prior(
         &self,
         choice: PriorChoice,
         from: &dyn Teller,
@@ -80,7 +80,7 @@ impl Question<'_> {
 
 /// Posteriors: one for each law, estimate and total.
 #[derive(Default)]
-pub(in crate::answer) struct Posteriors {
+pub(crate) struct Posteriors {
     made: HashMap<(usize, u64, u64), (Arc<Solved>, Arc<CountPosterior>)>,
     /// What the total's error is beside the count's: β and U, by the laws they come from, which are kept alive.
     beside: HashMap<(usize, usize), (Arc<Solved>, Arc<JointLaw>, f64, ErrorLaw)>,

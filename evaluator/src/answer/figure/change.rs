@@ -69,7 +69,7 @@ impl Change {
 }
 
 /// Difference and change in percent of two ratios, from intervals that hold together.
-pub(in crate::answer) fn of_ratios(a: &Answered, b: &Answered) -> [ResultFigure; 2] {
+pub(crate) fn of_ratios(a: &Answered, b: &Answered) -> [ResultFigure; 2] {
     let difference = ResultFigure {
         estimate: b.estimate - a.estimate,
         std_error: libm::hypot(a.std_error, b.std_error),

@@ -26,7 +26,7 @@ use crate::answer::tell::Told;
 use crate::answer::tell::joint::{How, JointLaw};
 use crate::law::{Interval, LawError};
 use crate::render::ResultFigure;
-use crate::sql::{Aggregate, Expr};
+use crate::sql::{Aggregate, Formula, Operation};
 
 /// Of the probability that may be left out so much pays for knowing roughly where the parts are.
 const ROUGHLY: f64 = 0.05;
@@ -37,29 +37,35 @@ const STEPS: f64 = 0.05;
 /// A figure made of linear figures and ratios.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Curved {
-    /// Over the parts, in the place of aggregates.
-    expr: Expr,
+    steps: Vec<Operation>,
     parts: Vec<Figure>,
 }
 
 impl Curved {
-    pub(super) fn new(expr: &Expr, aggregates: &[Aggregate]) -> Curved {
-        let mut parts = Vec::new();
-        let expr = split(expr, aggregates, &mut parts);
-        Curved { expr, parts }
+    pub(super) fn new(formula: &Formula, aggregates: &[Aggregate]) -> Curved {
+        let parts = formula.parts.iter().map(|(n, d)| Figure::from_parts(n.clone(), d.clone(), aggregates));
+        Curved { steps: formula.steps.clone(), parts: parts.collect() }
     }
 
     /// The figure of given values of the aggregates.
     pub(super) fn value(&self, aggregates: &[f64]) -> f64 {
+        self.value_of(&self.steps, aggregates)
+    }
+
+    fn value_of(&self, steps: &[Operation], aggregates: &[f64]) -> f64 {
         let parts: Vec<f64> = self.parts.iter().map(|p| p.value(aggregates)).collect();
-        self.expr.evaluate(&parts)
+        Operation::value(steps, &parts)
     }
 
     /// The weight of each aggregate in the error, by the delta method.
     pub(super) fn slopes(&self, aggregates: &[f64]) -> Vec<f64> {
+        self.slopes_of(&self.steps, aggregates)
+    }
+
+    fn slopes_of(&self, steps: &[Operation], aggregates: &[f64]) -> Vec<f64> {
         let points: Vec<Span> = self.parts.iter().map(|p| Span::point(p.value(aggregates))).collect();
         let mut out = vec![0.0; aggregates.len()];
-        let Some(grown) = grow(&self.expr, &points) else { return out };
+        let Some(grown) = grow(steps, &points) else { return out };
         for (part, slope) in self.parts.iter().zip(&grown.slopes) {
             let own = part.slopes_at(aggregates);
             out.iter_mut().zip(own).for_each(|(out, own)| *out += slope.low * own);
@@ -69,47 +75,42 @@ impl Curved {
 
     /// The figure from what is told of a row.
     pub(super) fn answer(&self, told: &Told, how: &How) -> Result<Answered, LawError> {
+        self.answer_of(&self.steps, told, how)
+    }
+
+    fn answer_of(&self, steps: &[Operation], told: &Told, how: &How) -> Result<Answered, LawError> {
+        let estimate = self.value_of(steps, &told.estimates);
         // A root grows with what it is of: its interval is from the root of one end to that of the other, also where that may be 0.
-        if let Expr::Root(inner) = &self.expr {
-            let of = Curved { expr: (**inner).clone(), parts: self.parts.clone() }.answer(told, how)?;
+        if let [inner @ .., Operation::Root] = steps {
+            let of = self.answer_of(inner, told, how)?;
             let shown = Span::new(of.low, of.high).root();
-            let (estimate, std_error) = (self.value(&told.estimates), of.std_error);
             // By the delta method; where it is about 0 there is none.
-            let std_error = if estimate > 0.0 { std_error / (2.0 * estimate) } else { f64::NAN };
+            let std_error = if estimate > 0.0 { of.std_error / (2.0 * estimate) } else { f64::NAN };
             let (low, high) = if of.low.is_nan() { (of.low, of.high) } else { (shown.low, shown.high) };
             return Ok(Answered { estimate, std_error, low, high, ..of });
         }
-        let estimate = self.value(&told.estimates);
-        let slopes = self.slopes(&told.estimates);
-        let variance = told.law.covariance(&slopes, &slopes);
-        let answered = |estimate, std_error, low, high, basis| Answered {
-            estimate,
-            std_error,
-            low,
-            high,
-            basis,
-            way: 0,
-            error: ErrorOf::Rows(Vec::new()),
+        let slopes = self.slopes_of(steps, &told.estimates);
+        let std_error = libm::sqrt(told.law.covariance(&slopes, &slopes));
+        let answered = |low, high, basis| {
+            Answered::new(ResultFigure { estimate, std_error, low, high }, basis, ErrorOf::Rows(Vec::new()))
         };
-        let null = ResultFigure::NULL;
         let parts = match self.rough(told, how)? {
             // Of certainly no units: NULL, as in SQL.
             Rough::Null => {
-                return Ok(answered(null.estimate, null.std_error, null.low, null.high, Basis::Curved));
+                return Ok(Answered::new(ResultFigure::NULL, Basis::Curved, ErrorOf::Rows(Vec::new())));
             }
             Rough::Unbounded => None,
             Rough::Known(parts) => Some(parts),
         };
         let spans = parts.as_ref().map(|parts| parts.iter().map(|p| p.ratio).collect::<Vec<_>>());
-        let grown = spans.and_then(|spans| grow(&self.expr, &spans));
+        let grown = spans.and_then(|spans| grow(steps, &spans));
         let (Some(parts), Some(grown)) = (parts, grown) else {
-            let std_error = libm::sqrt(variance);
-            return Ok(answered(estimate, std_error, f64::NEG_INFINITY, f64::INFINITY, Basis::Unbounded));
+            return Ok(answered(f64::NEG_INFINITY, f64::INFINITY, Basis::Unbounded));
         };
         let half = self.half_width(told, how, &parts, &grown.slopes)?;
         // Where all parts are roughly known, so is the figure.
         let (low, high) = ((estimate - half).max(grown.value.low), (estimate + half).min(grown.value.high));
-        Ok(answered(estimate, libm::sqrt(variance), low.min(estimate), high.max(estimate), Basis::Curved))
+        Ok(answered(low.min(estimate), high.max(estimate), Basis::Curved))
     }
 
     /// Where the parts and their denominators roughly are.
@@ -209,31 +210,6 @@ struct Part {
     times: Span,
 }
 
-/// The largest parts that are linear or a ratio, in the place of aggregates.
-fn split(expr: &Expr, aggregates: &[Aggregate], parts: &mut Vec<Figure>) -> Expr {
-    if let Expr::Number(value) = expr {
-        return Expr::Number(*value);
-    }
-    if let Some(figure) = Figure::of_parts(expr, aggregates) {
-        let known = parts.iter().position(|p| *p == figure);
-        return Expr::Aggregate(known.unwrap_or_else(|| {
-            parts.push(figure);
-            parts.len() - 1
-        }));
-    }
-    let mut of = |e: &Expr| Box::new(split(e, aggregates, parts));
-    match expr {
-        Expr::Add(a, b) => Expr::Add(of(a), of(b)),
-        Expr::Sub(a, b) => Expr::Sub(of(a), of(b)),
-        Expr::Mul(a, b) => Expr::Mul(of(a), of(b)),
-        Expr::Div(a, b) => Expr::Div(of(a), of(b)),
-        Expr::Neg(a) => Expr::Neg(of(a)),
-        Expr::Root(a) => Expr::Root(of(a)),
-        // Both are linear.
-        Expr::Aggregate(_) | Expr::Number(_) => expr.clone(),
-    }
-}
-
 /// All numbers between two.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Span {
@@ -292,49 +268,45 @@ struct Grown {
 }
 
 /// Over all values of the parts; `None` where it may be divided by 0.
-fn grow(expr: &Expr, parts: &[Span]) -> Option<Grown> {
+fn grow(steps: &[Operation], parts: &[Span]) -> Option<Grown> {
     let zip = |a: &Grown, b: &Grown, f: &dyn Fn(Span, Span) -> Span| -> Vec<Span> {
         a.slopes.iter().zip(&b.slopes).map(|(&a, &b)| f(a, b)).collect()
     };
+    let each = |a: &Grown, f: &dyn Fn(Span) -> Span| a.slopes.iter().map(|&s| f(s)).collect();
     let zero = || vec![Span::point(0.0); parts.len()];
-    Some(match expr {
-        Expr::Number(value) => Grown { value: Span::point(*value), slopes: zero() },
-        Expr::Aggregate(at) => {
-            let mut slopes = zero();
-            *slopes.get_mut(*at)? = Span::point(1.0);
-            Grown { value: *parts.get(*at)?, slopes }
-        }
-        Expr::Neg(a) => {
-            let a = grow(a, parts)?;
-            let turned = |s: Span| Span::new(-s.high, -s.low);
-            Grown { value: turned(a.value), slopes: a.slopes.into_iter().map(turned).collect() }
-        }
-        Expr::Root(a) => {
-            let a = grow(a, parts)?;
-            let value = a.value.root();
-            let below = value.times(Span::point(2.0)).inverse()?;
-            Grown { value, slopes: a.slopes.into_iter().map(|s| s.times(below)).collect() }
-        }
-        Expr::Add(a, b) => {
-            let (a, b) = (grow(a, parts)?, grow(b, parts)?);
-            Grown { value: a.value.plus(b.value), slopes: zip(&a, &b, &Span::plus) }
-        }
-        Expr::Sub(a, b) => {
-            let (a, b) = (grow(a, parts)?, grow(b, parts)?);
-            Grown { value: a.value.minus(b.value), slopes: zip(&a, &b, &Span::minus) }
-        }
-        Expr::Mul(a, b) => {
-            let (a, b) = (grow(a, parts)?, grow(b, parts)?);
-            let slopes = zip(&a, &b, &|x, y| x.times(b.value).plus(y.times(a.value)));
-            Grown { value: a.value.times(b.value), slopes }
-        }
-        Expr::Div(a, b) => {
-            let (a, b) = (grow(a, parts)?, grow(b, parts)?);
-            let below = b.value.inverse()?;
-            let value = a.value.times(below);
-            Grown { value, slopes: zip(&a, &b, &|x, y| x.minus(y.times(value)).times(below)) }
-        }
-    })
+    let of = |step, before: &[Grown]| {
+        let (value, slopes) = match (step, before) {
+            (Operation::Number(value), _) => (Span::point(value), zero()),
+            (Operation::Part(at), _) => {
+                let mut slopes = zero();
+                *slopes.get_mut(at)? = Span::point(1.0);
+                (*parts.get(at)?, slopes)
+            }
+            (Operation::Neg, [a]) => {
+                let turned = |s: Span| Span::new(-s.high, -s.low);
+                (turned(a.value), each(a, &turned))
+            }
+            (Operation::Root, [a]) => {
+                let value = a.value.root();
+                let below = value.times(Span::point(2.0)).inverse()?;
+                (value, each(a, &|s| s.times(below)))
+            }
+            (Operation::Add, [a, b]) => (a.value.plus(b.value), zip(a, b, &Span::plus)),
+            (Operation::Sub, [a, b]) => (a.value.minus(b.value), zip(a, b, &Span::minus)),
+            (Operation::Mul, [a, b]) => {
+                let slopes = zip(a, b, &|x, y| x.times(b.value).plus(y.times(a.value)));
+                (a.value.times(b.value), slopes)
+            }
+            (Operation::Div, [a, b]) => {
+                let below = b.value.inverse()?;
+                let value = a.value.times(below);
+                (value, zip(a, b, &|x, y| x.minus(y.times(value)).times(below)))
+            }
+            _ => return None,
+        };
+        Some(Grown { value, slopes })
+    };
+    Operation::follow(steps, of)
 }
 
 #[cfg(test)]
@@ -343,6 +315,7 @@ mod tests {
     use crate::answer::tell::joint::Noise;
     use crate::law::{Method, NoiseLaw};
     use crate::numeric::tries::tries;
+    use crate::sql::Expr;
     use std::sync::Arc;
 
     fn e(at: usize) -> Box<Expr> {
@@ -388,7 +361,7 @@ mod tests {
                 let noises = rows.iter().enumerate().map(|(i, r)| (noise(i, law), r.to_vec())).collect();
                 let joint = Arc::new(JointLaw::new(4, noises));
                 for (at, expr) in figures.iter().enumerate() {
-                    let figure = Curved::new(expr, &aggregates);
+                    let figure = Curved::new(&expr.formula(), &aggregates);
                     let (want, mut covered, mut wide) = (expr.evaluate(&truth), 0usize, 0.0);
                     for _ in 0..draws {
                         let mut estimates = truth.to_vec();
@@ -505,7 +478,7 @@ mod tests {
             each: true,
         };
         let aggregates = vec![Aggregate::rows(crate::cube::Filter::everything(), None); 4];
-        let figure = Curved::new(&Expr::Sub(div(0, 1), div(2, 3)), &aggregates);
+        let figure = Curved::new(&Expr::Sub(div(0, 1), div(2, 3)).formula(), &aggregates);
         let how = How { level: 0.95, method: Method::Auto, interval: Interval::EqualTailed };
         let a = figure.answer(&told, &how).unwrap();
         assert_eq!((a.low, a.high, a.basis), (f64::NEG_INFINITY, f64::INFINITY, Basis::Unbounded));

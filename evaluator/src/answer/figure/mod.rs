@@ -9,30 +9,30 @@
 
 mod change;
 mod curved;
-pub(super) mod labels;
 pub(super) mod quantile;
 pub(super) mod question;
 mod ratio;
-mod sums;
 
 pub(super) use change::{Change, Changes, of_ratios};
 pub(super) use ratio::Part;
 
-use crate::answer::tell::best::whole_ends;
 use crate::answer::tell::joint::{How, JointLaw, Solved};
-use crate::answer::tell::{MOST_WIDER, Told};
+use crate::answer::tell::sums::Sums;
+use crate::answer::tell::{MOST_WIDER, Told, whole_ends};
 use crate::cube::Summand;
-use crate::law::LawError;
+use crate::law::{ErrorLaw, LawError, NoiseLaw, Term};
 use crate::posterior::{Alternative, p_value};
+use crate::projection::Shape;
+use crate::projection::answer::Answer;
 use crate::render::ResultFigure;
-use crate::sql::{Aggregate, Expr, Linear};
+use crate::sql::{Aggregate, Formula, Linear};
 use curved::Curved;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A figure as numerator and denominator, both linear in a query's aggregates; or as made of several such.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Figure {
+pub(crate) struct Figure {
     numerator: Linear,
     /// `None`: the figure is linear.
     denominator: Option<Linear>,
@@ -79,13 +79,17 @@ pub(crate) struct Answered {
 }
 
 impl Answered {
+    /// From the best of the estimates.
+    fn new(shown: ResultFigure, basis: Basis, error: ErrorOf) -> Answered {
+        let ResultFigure { estimate, std_error, low, high } = shown;
+        Answered { estimate, std_error, low, high, basis, way: 0, error }
+    }
+
     /// As a cell of a table.
-    pub(in crate::answer) fn shown(&self) -> ResultFigure {
+    pub(crate) fn shown(&self) -> ResultFigure {
         ResultFigure { estimate: self.estimate, std_error: self.std_error, low: self.low, high: self.high }
     }
-}
 
-impl Answered {
     /// Half the length of a linear figure's interval, before it was brought to whole numbers.
     pub(crate) fn reach(&self) -> f64 {
         match &self.error {
@@ -129,7 +133,7 @@ pub(crate) enum ErrorOf {
 /// Joint laws of numerators and denominators: rows that look alike share them. Those they are made of are kept alive, so that their addresses
 /// stay their own.
 #[derive(Default)]
-pub(super) struct Pairs(HashMap<(usize, usize), (Arc<JointLaw>, Arc<JointLaw>)>);
+pub(crate) struct Pairs(HashMap<(usize, usize), (Arc<JointLaw>, Arc<JointLaw>)>);
 
 impl Figure {
     /// A plain aggregate.
@@ -138,19 +142,15 @@ impl Figure {
         Figure::from_parts(linear, None, aggregates)
     }
 
-    /// An expression over aggregates.
-    pub(super) fn new(expr: &Expr, aggregates: &[Aggregate]) -> Figure {
-        Figure::of_parts(expr, aggregates).unwrap_or_else(|| {
-            let curved = Some(Box::new(Curved::new(expr, aggregates)));
-            Figure { curved, ..Figure::from_parts(Linear::constant(0.0), None, aggregates) }
-        })
-    }
-
-    /// `None` if the figure multiplies aggregates with each other.
-    fn of_parts(expr: &Expr, aggregates: &[Aggregate]) -> Option<Figure> {
-        let (numerator, denominator) = expr.ratio()?;
-        let plain = denominator == Linear::constant(1.0);
-        Some(Figure::from_parts(numerator, (!plain).then_some(denominator), aggregates))
+    /// A figure over aggregates.
+    pub(super) fn new(formula: &Formula, aggregates: &[Aggregate]) -> Figure {
+        if let [(numerator, denominator)] = &formula.parts[..]
+            && let [_] = formula.steps[..]
+        {
+            return Figure::from_parts(numerator.clone(), denominator.clone(), aggregates);
+        }
+        let curved = Some(Box::new(Curved::new(formula, aggregates)));
+        Figure { curved, ..Figure::from_parts(Linear::constant(0.0), None, aggregates) }
     }
 
     fn from_parts(numerator: Linear, denominator: Option<Linear>, aggregates: &[Aggregate]) -> Figure {
@@ -319,6 +319,28 @@ impl Figure {
         }
     }
 
+    /// The figure of sums of a projection's cells: of a dense one the error is nearly normal; of a sketch the order of its rows is all that is known. Its ends are not brought to whole numbers: the estimate is none.
+    fn of_sums(&self, sums: &Sums, level: f64) -> Result<Answered, LawError> {
+        let answer = match &self.denominator {
+            None => sums.sum(&self.numerator, level)?,
+            Some(whole) => sums.share(&self.numerator, whole, level)?,
+        };
+        let Answer { estimate, std_error, .. } = answer;
+        let noise = NoiseLaw::Gaussian { variance: std_error * std_error };
+        let law = match sums.projected.projection().design.shape {
+            Shape::Dense { .. } => ErrorLaw::new(vec![Term { coefficient: 1.0, copies: 1, noise }]).ok(),
+            Shape::Sketch { .. } => None,
+        };
+        let method = answer.law.name();
+        let (low, high) = (estimate - answer.high, estimate - answer.low);
+        let error = match law {
+            Some(law) => ErrorOf::Linear(Arc::new(Solved { law, low, high, method })),
+            None => ErrorOf::Rows(answer.rows),
+        };
+        let shown = ResultFigure { estimate, std_error, low: answer.low, high: answer.high };
+        Ok(Answered::new(shown, Basis::Cells(method), error))
+    }
+
     fn linear(&self, estimate: f64, solved: Arc<Solved>) -> Answered {
         let (mut low, mut high) = (estimate - solved.high, estimate - solved.low);
         if self.whole {
@@ -327,15 +349,7 @@ impl Figure {
         let std_error = solved.law.std_error();
         // Without noise it is a whole number, whatever rounding made of it.
         let estimate = if self.whole && std_error == 0.0 && low == high { low } else { estimate };
-        Answered {
-            estimate,
-            std_error,
-            low,
-            high,
-            basis: Basis::Linear,
-            way: 0,
-            error: ErrorOf::Linear(solved),
-        }
+        Answered::new(ResultFigure { estimate, std_error, low, high }, Basis::Linear, ErrorOf::Linear(solved))
     }
 }
 
@@ -347,6 +361,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use crate::cube::{Filter, NoValue, Quantity};
+    use crate::sql::Expr;
 
     /// From -300 to 300 in steps of 2 a sum is its whole numbers, once each: no units all the same, so no prior of counts fits it.
     #[test]
@@ -367,7 +382,7 @@ mod tests {
             (Summand::Sum(quantity.clone()), false),
         ] {
             let aggregates = [Aggregate { subject, ..Aggregate::rows(Filter::everything(), None) }];
-            assert_eq!(Figure::new(&Expr::Aggregate(0), &aggregates).is_count(), count);
+            assert_eq!(Figure::new(&Expr::Aggregate(0).formula(), &aggregates).is_count(), count);
         }
     }
 }

@@ -28,7 +28,7 @@ const MOST_VALUES: usize = 5_000;
 
 /// A quantile as the linear figures that it follows from.
 #[derive(Debug, Clone)]
-pub(in crate::answer) struct Quantile {
+pub(crate) struct Quantile {
     values: Vec<f64>,
     /// D_1 … D_{K−1}.
     differences: Vec<Figure>,
@@ -58,7 +58,7 @@ fn values(cube: &Cube, level: Level) -> Vec<(f64, Vec<usize>)> {
 
 impl Quantile {
     /// Of a level's values, with the counts that it is made of added to the aggregates.
-    pub(in crate::answer) fn new(
+    pub(crate) fn new(
         level: Level,
         p: f64,
         query: &Query,
@@ -99,7 +99,7 @@ impl Quantile {
     }
 
     /// The quantile of one row; NULL where it has certainly no units.
-    pub(in crate::answer) fn of(&self, told: &Told, how: &How) -> Result<ResultFigure, LawError> {
+    pub(crate) fn of(&self, told: &Told, how: &How) -> Result<ResultFigure, LawError> {
         if self.all.signs(told, how)?.shown().is_surely_zero() {
             return Ok(ResultFigure::NULL);
         }
@@ -128,10 +128,10 @@ fn quantile(values: &[f64], differences: &[ResultFigure]) -> ResultFigure {
 }
 
 /// How the interval of a quantile is found.
-pub(in crate::answer) const METHOD: &str = "quantile: exact tests of the counts up to each value, inverted";
+pub(crate) const METHOD: &str = "quantile: exact tests of the counts up to each value, inverted";
 
 /// The quantiles of a query, each with what is said of it.
-pub(in crate::answer) fn notes(query: &Query) -> impl Iterator<Item = (String, String)> {
+pub(crate) fn notes(query: &Query) -> impl Iterator<Item = (String, String)> {
     query.columns.iter().filter_map(|column| {
         let SelectColumn::Quantile { name, p, .. } = column else { return None };
         let note = format!(

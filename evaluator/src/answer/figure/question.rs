@@ -3,11 +3,11 @@
 //! A row is of one combination of bands (a [`Portion`]; of all units where the query has no bands) and of one node of every level of GROUP BY.
 
 use super::Figure;
-use super::labels::{Labels, Place};
 use super::quantile::Quantile;
 use crate::answer::error::QueryError;
 use crate::answer::tell::{Family, Teller, Told};
-use crate::cube::{Cube, Filter};
+use crate::cube::{Categories, Cube, Filter};
+use crate::render::ColumnKind;
 use crate::sql::{Aggregate, Portion, Present, Query, SelectColumn, SqlError};
 
 /// A query whose figures are resolved.
@@ -25,7 +25,7 @@ pub(in crate::answer) struct Question<'a> {
 }
 
 impl<'a> Question<'a> {
-    pub(in crate::answer) fn new(query: &'a Query) -> Result<Question<'a>, QueryError> {
+    pub(crate) fn new(query: &'a Query) -> Result<Question<'a>, QueryError> {
         match query.has_quantiles() {
             true => Err(QueryError::Quantile("cannot be asked here")),
             false => Question::with_quantiles(query, &Cube { dimensions: Vec::new() }),
@@ -33,10 +33,7 @@ impl<'a> Question<'a> {
     }
 
     /// Of a query that may have quantiles of a cube's values.
-    pub(in crate::answer) fn with_quantiles(
-        query: &'a Query,
-        cube: &Cube,
-    ) -> Result<Question<'a>, QueryError> {
+    pub(crate) fn with_quantiles(query: &'a Query, cube: &Cube) -> Result<Question<'a>, QueryError> {
         let mut aggregates = query.aggregates.clone();
         let quantiles = query.columns.iter().map(|column| match column {
             SelectColumn::Quantile { level, p, .. } => {
@@ -55,7 +52,7 @@ impl<'a> Question<'a> {
                 });
                 Some(Figure::aggregate(at, &aggregates))
             }
-            SelectColumn::Figure { expr, .. } => Some(Figure::new(expr, &aggregates)),
+            SelectColumn::Figure { expr, .. } => Some(Figure::new(&expr.formula(), &aggregates)),
         });
         let figures = figures.collect();
         let portions = query.portions(&aggregates).map_err(SqlError::from)?;
@@ -63,7 +60,7 @@ impl<'a> Question<'a> {
     }
 
     /// Refuses figures that are neither linear nor a ratio: where more than an interval of them is wanted.
-    pub(in crate::answer) fn without_curved(&self) -> Result<(), QueryError> {
+    pub(crate) fn without_curved(&self) -> Result<(), QueryError> {
         let mut columns = self.query.columns.iter().zip(&self.figures);
         let curved = columns.find(|(_, f)| f.as_ref().is_some_and(Figure::is_curved));
         curved.map_or(Ok(()), |(column, _)| Err(QueryError::Product(column.name().into())))
@@ -79,13 +76,13 @@ impl<'a> Question<'a> {
     }
 
     /// Where a row stands.
-    pub(in crate::answer) fn place<'b>(&'b self, portion: usize, nodes: &'b [u32]) -> Place<'b> {
+    pub(crate) fn place<'b>(&'b self, portion: usize, nodes: &'b [u32]) -> Place<'b> {
         Place { ranks: self.portions.get(portion).map_or(&[], |p| &p.ranks), nodes }
     }
 }
 
 /// What is told of one row.
-pub(in crate::answer) struct Row {
+pub(crate) struct Row {
     /// Which portion of the query it is of.
     pub portion: usize,
     /// Of its aggregates.
@@ -118,4 +115,87 @@ pub(in crate::answer) fn rows(teller: &dyn Teller, asked: &Question) -> Result<V
         });
     }
     Ok(rows)
+}
+
+/// Which row of an answer it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Place<'a> {
+    /// The place of each of its bands.
+    pub ranks: &'a [usize],
+    /// The node of each level of GROUP BY.
+    pub nodes: &'a [u32],
+}
+
+pub(crate) struct Labels<'a> {
+    query: &'a Query,
+    cube: &'a Cube,
+    /// For each column of SELECT that shows a level above the one grouped by: the node there of every node.
+    above: Vec<Option<Vec<u32>>>,
+}
+
+impl<'a> Labels<'a> {
+    pub(crate) fn new(query: &'a Query, cube: &'a Cube) -> Labels<'a> {
+        let above = query.columns.iter().map(|column| {
+            let SelectColumn::Group { index, level, .. } = column else { return None };
+            let grouped = query.group_by.get(*index).filter(|grouped| *grouped != level)?;
+            Some(cube.dimensions.get(level.dimension)?.ancestors(grouped.level, level.level))
+        });
+        Labels { query, cube, above: above.collect() }
+    }
+
+    pub(crate) fn kind(&self, column: &SelectColumn) -> ColumnKind {
+        match column {
+            SelectColumn::Group { level, .. } => ColumnKind::of_level(level.of(self.cube)),
+            SelectColumn::Band { .. } => ColumnKind::Text,
+            SelectColumn::Count { .. } | SelectColumn::Quantile { .. } | SelectColumn::Figure { .. } => {
+                ColumnKind::Figure
+            }
+        }
+    }
+
+    /// The labels of a row: those of its levels, then those of its bands.
+    pub(crate) fn row(&self, at: Place) -> Vec<String> {
+        let levels = self.query.group_by.iter().map(|level| level.of(self.cube));
+        let levels = levels.zip(at.nodes).map(|(level, &n)| level.labels[n as usize].clone());
+        let bands = self.query.bands.iter().zip(at.ranks).filter(|(b, _)| b.above.is_none());
+        levels.chain(bands.filter_map(|(b, &rank)| Some(b.each.get(rank)?.0.clone()))).collect()
+    }
+
+    /// The level that a column of SELECT shows, and the node of it.
+    fn shown(&self, column: usize, nodes: &[u32]) -> Option<(&'a Categories, u32)> {
+        let SelectColumn::Group { index, level, .. } = self.query.columns.get(column)? else { return None };
+        let node = *nodes.get(*index)?;
+        let node = match self.above.get(column)? {
+            Some(above) => *above.get(node as usize)?,
+            None => node,
+        };
+        Some((level.of(self.cube), node))
+    }
+
+    /// What a column of SELECT says of a row; nothing where it is no label.
+    pub(crate) fn label(&self, column: usize, at: Place) -> String {
+        if let Some(SelectColumn::Band { index, .. }) = self.query.columns.get(column) {
+            let band = self.query.bands.get(*index).zip(at.ranks.get(*index));
+            return band.and_then(|(b, &rank)| Some(b.each.get(rank)?.0.clone())).unwrap_or_default();
+        }
+        let label = self.shown(column, at.nodes).and_then(|(level, node)| level.labels.get(node as usize));
+        label.cloned().unwrap_or_default()
+    }
+
+    /// What a column of labels is sorted by: their own order.
+    pub(crate) fn rank(&self, column: usize, at: Place) -> f64 {
+        if let Some(SelectColumn::Band { index, .. }) = self.query.columns.get(column) {
+            return at.ranks.get(*index).map_or(0.0, |&rank| rank as f64);
+        }
+        self.shown(column, at.nodes).map_or(0.0, |(_, node)| f64::from(node))
+    }
+
+    /// What rows come in the order of, before ORDER BY: plain groups in that of their nodes, bands in that of the labels that are shown.
+    pub(crate) fn order(&self, at: Place) -> Vec<f64> {
+        if self.query.bands.iter().all(|b| b.above.is_some()) {
+            return at.nodes.iter().map(|&node| f64::from(node)).collect();
+        }
+        let labels = (0..self.query.columns.len()).filter(|&c| self.query.columns[c].is_label());
+        labels.map(|c| self.rank(c, at)).collect()
+    }
 }

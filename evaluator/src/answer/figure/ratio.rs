@@ -25,25 +25,17 @@ impl Part {
     pub(crate) fn ratio(&self, how: &How) -> Result<Answered, LawError> {
         let Part { numerator, denominator, law } = self;
         let (numerator, denominator) = (*numerator, *denominator);
-        let exact = |figure: &[f64; 2]| law.covariance(figure, figure) <= 0.0;
-        if denominator.abs() < 1e-9 && exact(&[0.0, 1.0]) {
+        let error = ErrorOf::Ratio { pair: law.clone(), numerator, denominator };
+        if denominator.abs() < 1e-9 && law.covariance(&[0.0, 1.0], &[0.0, 1.0]) <= 0.0 {
             // Of certainly no units: NULL, as in SQL.
-            let ResultFigure { estimate, std_error, low, high } = ResultFigure::NULL;
-            let error = ErrorOf::Ratio { pair: law.clone(), numerator, denominator };
-            return Ok(Answered { estimate, std_error, low, high, basis: Basis::Fieller, way: 0, error });
+            return Ok(Answered::new(ResultFigure::NULL, Basis::Fieller, error));
         }
         let estimate = numerator / denominator;
         let variance = law.covariance(&[1.0, -estimate], &[1.0, -estimate]);
         let (low, high) = fieller(numerator, denominator, law, how)?;
-        Ok(Answered {
-            estimate,
-            std_error: if low == high { 0.0 } else { libm::sqrt(variance) / denominator.abs() },
-            low,
-            high,
-            basis: if low.is_finite() { Basis::Fieller } else { Basis::Unbounded },
-            way: 0,
-            error: ErrorOf::Ratio { pair: law.clone(), numerator, denominator },
-        })
+        let std_error = if low == high { 0.0 } else { libm::sqrt(variance) / denominator.abs() };
+        let basis = if low.is_finite() { Basis::Fieller } else { Basis::Unbounded };
+        Ok(Answered::new(ResultFigure { estimate, std_error, low, high }, basis, error))
     }
 }
 

@@ -4,22 +4,21 @@
 //! so do the noises of their errors. What a figure makes of them is the figure's own affair.
 
 use super::joint::{JointLaw, Noise};
+use super::memo::Memo;
 use super::tables::Evaluator;
-use super::{Family, Told};
+use super::{AllRows, Family, Told};
 use crate::answer::error::QueryError;
-use crate::cube::{Cube, Level};
-use crate::cube::{Quantity, Summand};
+use crate::cube::{Cube, Quantity, Summand};
 use crate::law::NoiseLaw;
 use crate::plan::{Block, Plan};
 use crate::recover::Recovery;
 use crate::release::values::Values;
 use crate::sql::Aggregate;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The channels beside rows whose figures can be asked for.
 #[derive(Default)]
-pub(in crate::answer) struct Channels {
+pub(crate) struct Channels {
     each: Vec<Beside>,
 }
 
@@ -135,19 +134,12 @@ impl Channels {
             }
         }
         // Groups of one kind share the law of each channel, so they share that of all.
-        let mut known: HashMap<Vec<usize>, Arc<JointLaw>> = HashMap::new();
+        let known: Memo<Vec<usize>, Arc<JointLaw>> = Memo::default();
+        let places: Vec<&[usize]> = parts.iter().map(|own| &own.at[..]).collect();
         for (told, laws) in out.iter_mut().zip(&laws) {
             let key = laws.iter().map(|l| Arc::as_ptr(l) as usize).collect();
-            let law = match known.get(&key) {
-                Some(law) => law.clone(),
-                None => {
-                    let places: Vec<&[usize]> = parts.iter().map(|own| &own.at[..]).collect();
-                    let law = Arc::new(self.beside(&parts, laws.iter().map(Arc::as_ref), &places, width)?);
-                    known.insert(key, law.clone());
-                    law
-                }
-            };
-            told.law = law;
+            let law = || self.beside(&parts, laws.iter().map(Arc::as_ref), &places, width).map(Arc::new);
+            told.law = known.of(key, law)?;
         }
         Ok(out)
     }
@@ -156,32 +148,29 @@ impl Channels {
     pub(super) fn jointly(
         &self,
         counts: &Evaluator<Values>,
-        portions: &[&[Aggregate]],
-        group_by: &[Level],
-        rows: &[(usize, &[u32])],
-        most: usize,
+        all: &AllRows,
     ) -> Result<Option<JointLaw>, QueryError> {
-        let first = portions.first().copied().unwrap_or_default();
+        let first = all.portions.first().copied().unwrap_or_default();
         if of_rows(first) {
-            return Ok(counts.joint_rows(portions, group_by, rows, most)?);
+            return Ok(counts.joint_rows(all)?);
         }
-        let figures = first.len();
         let parts = parted(first);
         let (mut laws, mut places) = (Vec::new(), Vec::new());
         for own in &parts {
-            let own_portions: Vec<Vec<Aggregate>> = portions.iter().map(|p| picked(p, own)).collect();
-            let own_portions: Vec<&[Aggregate]> = own_portions.iter().map(Vec::as_slice).collect();
+            let portions: Vec<Vec<Aggregate>> = all.portions.iter().map(|p| picked(p, own)).collect();
+            let portions: Vec<&[Aggregate]> = portions.iter().map(Vec::as_slice).collect();
+            let asked = AllRows { portions: &portions, ..*all };
             let law = match own.subject {
-                Summand::Rows => counts.joint_rows(&own_portions, group_by, rows, most)?,
-                subject => self.of(subject)?.evaluator.joint_rows(&own_portions, group_by, rows, most)?,
+                Summand::Rows => counts.joint_rows(&asked)?,
+                subject => self.of(subject)?.evaluator.joint_rows(&asked)?,
             };
             let Some(law) = law else { return Ok(None) };
-            let place = |r: usize| own.at.iter().map(move |at| r * figures + at);
-            places.push((0..rows.len()).flat_map(place).collect::<Vec<usize>>());
+            let place = |r: usize| own.at.iter().map(move |at| r * first.len() + at);
+            places.push((0..all.rows.len()).flat_map(place).collect::<Vec<usize>>());
             laws.push(law);
         }
         let places: Vec<&[usize]> = places.iter().map(Vec::as_slice).collect();
-        Ok(Some(self.beside(&parts, laws.iter(), &places, rows.len() * figures)?))
+        Ok(Some(self.beside(&parts, laws.iter(), &places, all.width())?))
     }
 
     /// The laws of independent channels side by side: figure `i` of a law is figure `places[i]` of all.

@@ -4,10 +4,10 @@
 //! figures side by side keeps every covariance: the error of any linear combination is the combination of the
 //! coefficients, and its law is exact.
 
+use super::memo::Memo;
 use super::sums::Sums;
 use crate::law::{ErrorLaw, Interval, LawError, Method, NoiseLaw, Term};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// `copies` independent noises of one measurement that enter every figure in the same way.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,9 +36,9 @@ pub struct JointLaw {
     coefficients: Vec<f64>,
     /// What each figure may be off by beside its noise; nothing, where this is empty.
     slack: Vec<f64>,
-    solved: Mutex<HashMap<Vec<u64>, Arc<Solved>>>,
+    solved: Memo<Vec<u64>, Arc<Solved>, KEPT>,
     /// Intervals by bounds, see [`JointLaw::signs`].
-    bounded: Mutex<HashMap<Vec<u64>, Arc<Bounded>>>,
+    bounded: Memo<Vec<u64>, Arc<Bounded>, KEPT>,
     /// Where the figures are a projection's: then there is no list of noises.
     sums: Option<Sums>,
 }
@@ -128,15 +128,23 @@ impl JointLaw {
         self.noises.iter().zip(self.coefficients.chunks_exact(self.width.max(1)))
     }
 
-    /// The terms of `Σ weights · errors`, with the measurement each came from.
-    pub(crate) fn terms(&self, weights: &[f64]) -> impl Iterator<Item = (usize, Term)> {
+    /// The noises, each with its coefficient in `Σ weights · errors`.
+    pub(crate) fn weighed(&self, weights: &[f64]) -> impl Iterator<Item = (&Noise, f64)> {
         // Of hundreds of figures a combination takes two or three.
         let taken: Vec<(usize, f64)> =
             weights.iter().copied().enumerate().filter(|(_, w)| *w != 0.0).collect();
         self.noises().map(move |(noise, coefficients)| {
             let own = |&(i, w): &(usize, f64)| coefficients.get(i).map_or(0.0, |c| c * w);
-            let coefficient = taken.iter().map(own).sum();
-            (noise.measurement, Term { coefficient, copies: noise.copies, noise: noise.law })
+            (noise, taken.iter().map(own).sum())
+        })
+    }
+
+    /// The terms of `Σ weights · errors`.
+    pub(crate) fn terms(&self, weights: &[f64]) -> impl Iterator<Item = Term> {
+        self.weighed(weights).map(|(noise, coefficient)| Term {
+            coefficient,
+            copies: noise.copies,
+            noise: noise.law,
         })
     }
 
@@ -158,14 +166,14 @@ impl JointLaw {
             self.noises().map(reach).fold(0.0, f64::max) * weights.iter().fold(0.0f64, |m, w| m.max(w.abs()));
         let real =
             |t: &Term| t.coefficient.abs() * t.noise.std() > 1e-14 * most || !t.coefficient.is_finite();
-        ErrorLaw::new(self.terms(weights).map(|(_, t)| t).filter(real).collect())
+        ErrorLaw::new(self.terms(weights).filter(real).collect())
     }
 
     /// The covariance of two combinations of the figures.
     pub(crate) fn covariance(&self, a: &[f64], b: &[f64]) -> f64 {
         self.terms(a)
             .zip(self.terms(b))
-            .map(|((_, x), (_, y))| x.coefficient * y.coefficient * x.copies as f64 * x.noise.variance())
+            .map(|(x, y)| x.coefficient * y.coefficient * x.copies as f64 * x.noise.variance())
             .sum()
     }
 
@@ -195,21 +203,12 @@ impl JointLaw {
 
     /// The law of a combination and its interval, remembered: rows that look alike share this object.
     pub(crate) fn solve(&self, weights: &[f64], how: &How) -> Result<Arc<Solved>, LawError> {
-        let key = how.key(weights);
-        let lock = || self.solved.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = lock().get(&key) {
-            return Ok(known.clone());
-        }
-        let law = self.combine(weights)?.with_method(how.method)?;
-        let ((low, high), method) = law.interval_by(how.level, how.interval);
-        let slack = self.slack(weights);
-        let solved = Arc::new(Solved { law, low: low - slack, high: high + slack, method });
-        let mut known = lock();
-        if known.len() >= KEPT {
-            known.clear();
-        }
-        known.insert(key, solved.clone());
-        Ok(solved)
+        self.solved.of(how.key(weights), || {
+            let law = self.combine(weights)?.with_method(how.method)?;
+            let ((low, high), method) = law.interval_by(how.level, how.interval);
+            let slack = self.slack(weights);
+            Ok(Arc::new(Solved { law, low: low - slack, high: high + slack, method }))
+        })
     }
 
     /// The same where only the signs of the ends of the interval around `estimate` matter: a wider one where its ends have the same
@@ -219,28 +218,16 @@ impl JointLaw {
         if how.method != Method::Auto {
             return self.solve(weights, how);
         }
-        let key = how.key(weights);
-        let lock = || self.bounded.lock().unwrap_or_else(PoisonError::into_inner);
         let slack = self.slack(weights);
         let around = |law: ErrorLaw, half: f64| {
             Arc::new(Solved { law, low: -half - slack, high: half + slack, method: "a bound on its law" })
         };
-        let known = lock().get(&key).cloned();
-        let bounded = match known {
-            Some(known) => known,
-            None => {
-                let law = self.combine(weights)?;
-                // P(|E| > σ/√τ) <= τ.
-                let half = law.std_error() / libm::sqrt(1.0 - how.level) * (1.0 + 1e-9);
-                let new = Arc::new(Bounded { wide: around(law, half), near: OnceLock::new() });
-                let mut known = lock();
-                if known.len() >= KEPT {
-                    known.clear();
-                }
-                known.insert(key, new.clone());
-                new
-            }
-        };
+        let bounded = self.bounded.of(how.key(weights), || {
+            let law = self.combine(weights)?;
+            // P(|E| > σ/√τ) <= τ.
+            let half = law.std_error() / libm::sqrt(1.0 - how.level) * (1.0 + 1e-9);
+            Ok::<_, LawError>(Arc::new(Bounded { wide: around(law, half), near: OnceLock::new() }))
+        })?;
         if estimate.abs() > bounded.wide.high {
             return Ok(bounded.wide.clone());
         }
@@ -257,59 +244,47 @@ impl JointLaw {
         }
     }
 
-    /// Independent sources of the same figures (releases with their own noise), each with its share in every
-    /// new figure: `Σ_s Σ_i shares[s][j][i] · errors_s[i]`, for each new figure `j`.
+    /// The noises, each with its coefficients in new figures that have these weights of the figures.
+    pub(crate) fn mixed<'a>(
+        &'a self,
+        weights: &'a [Vec<f64>],
+    ) -> impl Iterator<Item = (Noise, Vec<f64>)> + 'a {
+        self.noises().map(move |(noise, own)| {
+            let mixed = |w: &Vec<f64>| w.iter().zip(own).map(|(w, c)| w * c).sum::<f64>();
+            (*noise, weights.iter().map(mixed).collect())
+        })
+    }
+
+    /// What new figures that have these weights of the figures may be off by.
+    pub(crate) fn slacks<'a>(&'a self, weights: &'a [Vec<f64>]) -> impl Iterator<Item = f64> + 'a {
+        weights.iter().map(|w| self.slack(w))
+    }
+
+    /// Independent sources of the same figures, each with its weights in every new figure: `Σ_s Σ_i weights[s][j][i] · errors_s[i]`,
+    /// for each new figure `j`.
     pub(crate) fn pool(sources: &[(&JointLaw, Vec<Vec<f64>>)]) -> JointLaw {
         let width = sources.iter().map(|(_, figures)| figures.len()).max().unwrap_or(0);
-        let mut noises = Vec::new();
+        let noises = sources.iter().flat_map(|(law, figures)| law.mixed(figures)).collect();
+        let mut slack = vec![0.0; width];
         for (law, figures) in sources {
-            for (noise, coefficients) in law.noises() {
-                let mixed = |f: &Vec<f64>| f.iter().zip(coefficients).map(|(w, c)| w * c).sum::<f64>();
-                noises.push((*noise, figures.iter().map(mixed).collect()));
-            }
+            slack.iter_mut().zip(law.slacks(figures)).for_each(|(sum, s)| *sum += s);
         }
-        let figure = |j: usize| {
-            let own = |(law, figures): &(&JointLaw, Vec<Vec<f64>>)| {
-                figures.get(j).map_or(0.0, |weights| law.slack(weights))
-            };
-            sources.iter().map(own).sum()
-        };
-        JointLaw::new(width, noises).with_slack((0..width).map(figure).collect())
+        JointLaw::new(width, noises).with_slack(slack)
     }
 }
 
-impl JointLaw {
-    /// Several releases with noise of their own: each with its number, the law of its figures, and for each new figure their weights;
-    /// beside noises with their weights.
-    pub(crate) fn pooled(
-        width: usize,
-        releases: &[(usize, &JointLaw, Vec<Vec<f64>>)],
-        beside: Vec<(Noise, Vec<f64>)>,
-    ) -> JointLaw {
-        let mut noises = beside;
-        let mut slack = vec![0.0; width];
-        for (release, law, figures) in releases {
-            slack.iter_mut().zip(figures).for_each(|(s, weights)| *s += law.slack(weights));
-            for (noise, coefficients) in law.noises() {
-                let mixed = |f: &Vec<f64>| f.iter().zip(coefficients).map(|(w, c)| w * c).sum::<f64>();
-                noises.push((Noise { release: *release, ..*noise }, figures.iter().map(mixed).collect()));
-            }
-        }
-        // What cancels in exact arithmetic leaves a trace in floating point; such a trace is no noise. What counts is how far it moves
-        // the figure: where nodes have weights noises are as wide as their coefficients are small.
-        let mut most = vec![0.0f64; width];
-        for (noise, own) in &noises {
-            let std = noise.law.std();
-            most.iter_mut().zip(own).for_each(|(m, c)| *m = m.max(c.abs() * std));
-        }
-        for (noise, own) in &mut noises {
-            let std = noise.law.std();
-            own.iter_mut()
-                .zip(&most)
-                .filter(|(c, most)| c.abs() * std <= 1e-10 * **most)
-                .for_each(|(c, _)| *c = 0.0);
-        }
-        JointLaw::new(width, noises).with_slack(slack)
+/// What cancels in exact arithmetic leaves a trace in floating point; such a trace is no noise. What counts is how far it moves the figure:
+/// less than this part of what the strongest noise does.
+pub(crate) fn without_traces(noises: &mut [(Noise, Vec<f64>)], part: f64) {
+    let mut most = vec![0.0f64; noises.first().map_or(0, |(_, own)| own.len())];
+    for (noise, own) in &*noises {
+        let std = noise.law.std();
+        most.iter_mut().zip(own).for_each(|(m, c)| *m = m.max(c.abs() * std));
+    }
+    for (noise, own) in noises {
+        let std = noise.law.std();
+        let traces = own.iter_mut().zip(&most).filter(|(c, most)| c.abs() * std <= part * **most);
+        traces.for_each(|(c, _)| *c = 0.0);
     }
 }
 

@@ -1,25 +1,24 @@
 //! Tellers: who knows estimates of linear figures, and the joint law of their errors.
 
-pub(crate) mod best;
-pub mod cells;
-pub(in crate::answer) mod channels;
+pub(crate) mod channels;
 pub(crate) mod joint;
+mod memo;
 pub(crate) mod open;
 pub mod pool;
 pub(crate) mod sums;
 pub mod tables;
 
-use crate::answer::error::QueryError;
+use crate::answer::error::{MOST_ROWS, QueryError};
 use crate::answer::tell::joint::JointLaw;
 use crate::answer::tell::open::Answers;
-use crate::answer::tell::tables::MOST_ROWS;
 use crate::cube::{Cube, Level};
+use crate::law::{ErrorLaw, Interval};
 use crate::render::Caveat;
 use crate::sql::Aggregate;
 use std::sync::Arc;
 
 /// An estimate whose standard error is so many times that of the best has no narrower interval at any level that is asked for.
-pub(in crate::answer) const MOST_WIDER: f64 = 3.0;
+pub(crate) const MOST_WIDER: f64 = 3.0;
 
 /// Linear figures: the same ones for each group of some levels.
 #[derive(Clone, Copy)]
@@ -40,6 +39,31 @@ impl<'a> Family<'a> {
     }
 }
 
+/// Linear figures of many rows, whose errors are looked at together. Figure `i` of row `r` is number `r · figures + i`.
+#[derive(Clone, Copy)]
+pub struct AllRows<'a> {
+    /// The figures of rows of one kind, as many in each.
+    pub portions: &'a [&'a [Aggregate]],
+    /// The levels.
+    pub group_by: &'a [Level],
+    /// Each with its portion, and a node of every level.
+    pub rows: &'a [(usize, &'a [u32])],
+    /// The most coefficients of noises that are worth it.
+    pub most: usize,
+}
+
+impl AllRows<'_> {
+    /// How many figures a row has.
+    pub(crate) fn figures(&self) -> usize {
+        self.portions.first().map_or(0, |p| p.len())
+    }
+
+    /// How many there are in all.
+    pub(crate) fn width(&self) -> usize {
+        self.rows.len() * self.figures()
+    }
+}
+
 /// What is told of one group.
 #[derive(Debug, Clone)]
 pub(crate) struct Told {
@@ -56,6 +80,11 @@ pub(crate) struct Told {
 }
 
 impl Told {
+    /// By one release, which has no other estimates.
+    pub(crate) fn new(nodes: Vec<u32>, estimates: Vec<f64>, law: Arc<JointLaw>) -> Told {
+        Told { nodes, estimates, law, others: Vec::new(), each: true }
+    }
+
     /// The best estimates with their law, or one of the others.
     pub(crate) fn way(&self, at: usize) -> (&[f64], &Arc<JointLaw>) {
         match at.checked_sub(1).and_then(|at| self.others.get(at)) {
@@ -67,14 +96,48 @@ impl Told {
     /// Which part of a combination's variance each release has; where it has none, nothing.
     pub(crate) fn shares(&self, weights: &[f64], way: usize) -> Vec<f64> {
         let mut parts: Vec<f64> = Vec::new();
-        for (noise, coefficients) in self.way(way).1.noises() {
-            let c: f64 = coefficients.iter().zip(weights).map(|(c, w)| c * w).sum();
+        for (noise, c) in self.way(way).1.weighed(weights) {
             parts.resize(parts.len().max(noise.release + 1), 0.0);
             parts[noise.release] += c * c * noise.copies as f64 * noise.law.variance();
         }
         let all: f64 = parts.iter().sum();
         parts.iter_mut().for_each(|p| *p /= all);
         if all > 0.0 { parts } else { Vec::new() }
+    }
+}
+
+/// The whole numbers inside an interval: it covers a whole number exactly when the interval between the
+/// outermost of them does. An end within rounding error of a whole number counts as that number.
+pub fn whole_ends(low: f64, high: f64) -> (f64, f64) {
+    let slack = 1e-9 * (1.0 + low.abs().max(high.abs()) * 1e-3);
+    let (inner_low, inner_high) = (libm::ceil(low - slack) + 0.0, libm::floor(high + slack) + 0.0);
+    if inner_low <= inner_high {
+        (inner_low, inner_high)
+    } else {
+        (libm::floor(low) + 0.0, libm::ceil(high) + 0.0)
+    }
+}
+
+/// The best estimate of a figure. Where further measurements were supposed it is none, and the law is what it would be.
+pub struct Best {
+    /// The estimate.
+    pub estimate: f64,
+    /// The law of its error.
+    pub law: ErrorLaw,
+}
+
+impl Best {
+    /// Low and high end at a level; of a figure whose truth is a whole number to whole numbers.
+    pub(crate) fn interval(&self, level: f64, whole: bool) -> (f64, f64) {
+        let ((low, high), _) = self.law.interval_by(level, Interval::EqualTailed);
+        let ends = (self.estimate - high, self.estimate - low);
+        if whole { whole_ends(ends.0, ends.1) } else { ends }
+    }
+
+    /// Half the length of the error's own interval.
+    pub fn reach(&self, level: f64) -> f64 {
+        let ((low, high), _) = self.law.interval_by(level, Interval::EqualTailed);
+        0.5 * (high - low)
     }
 }
 
@@ -115,15 +178,10 @@ pub(crate) trait Teller {
     /// What is known of each group.
     fn tell(&self, family: &Family) -> Result<Vec<Told>, QueryError>;
 
-    /// The joint law of all figures of many rows: each is of one of the portions, whose figures (as many in each) are taken, and has a
-    /// node of every level. Figure `i` of row `r` is number `r · figures + i`. `None` where that would take more than `most` coefficients.
-    fn jointly(
-        &self,
-        portions: &[&[Aggregate]],
-        group_by: &[Level],
-        rows: &[(usize, &[u32])],
-        most: usize,
-    ) -> Result<Option<JointLaw>, QueryError>;
+    /// The joint law of all figures of many rows; `None` where nobody knows it, or it would take too many coefficients.
+    fn jointly(&self, _: &AllRows) -> Result<Option<JointLaw>, QueryError> {
+        Ok(None)
+    }
 }
 
 impl Teller for &Answers {
@@ -139,13 +197,7 @@ impl Teller for &Answers {
         self.channels().rows(self.evaluator(), family)
     }
 
-    fn jointly(
-        &self,
-        portions: &[&[Aggregate]],
-        group_by: &[Level],
-        rows: &[(usize, &[u32])],
-        most: usize,
-    ) -> Result<Option<JointLaw>, QueryError> {
-        self.channels().jointly(self.evaluator(), portions, group_by, rows, most)
+    fn jointly(&self, all: &AllRows) -> Result<Option<JointLaw>, QueryError> {
+        self.channels().jointly(self.evaluator(), all)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::channels::Channels;
 use super::joint::JointLaw;
+use super::memo::Memo;
 use super::tables::Evaluator;
 use crate::answer::error::QueryError;
 use crate::cube::{Cube, Filter, Frame};
@@ -11,16 +12,16 @@ use crate::recover::{Recovery, Source};
 use crate::release::values::Values;
 use crate::release::{Dataset, Kind, Release};
 use crate::sql::{Aggregate, Query, quote_names};
-use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// A release whose signature over the manifest has been checked, ready for questions. Each section's hash is
 /// checked when a question first needs it.
 pub struct Answers {
     evaluator: Evaluator<Values>,
     name: String,
-    pub(in crate::answer) looked: Looked,
+    /// For each table of a workload the largest variance that was looked at.
+    pub(crate) looked: Memo<usize, Option<f64>>,
     /// How many units had more rows than count: the noisy number, and the law of its error.
     cut: Option<(f64, Arc<JointLaw>)>,
     /// Sums of numbers.
@@ -57,7 +58,7 @@ impl Answers {
             values = values.kept_in(folder)?;
         }
         let evaluator = Evaluator::new(Recovery::new(cube, plan, values)?);
-        Ok(Answers { evaluator, name, looked: Looked::default(), cut, channels })
+        Ok(Answers { evaluator, name, looked: Memo::default(), cut, channels })
     }
 
     /// The file behind the answers.
@@ -129,12 +130,12 @@ impl Answers {
     }
 
     /// How many units had more rows than count, where that was measured, and the law of its error.
-    pub(in crate::answer) fn cut(&self) -> Option<(&f64, &Arc<JointLaw>)> {
+    pub(crate) fn cut(&self) -> Option<(&f64, &Arc<JointLaw>)> {
         self.cut.as_ref().map(|(noisy, law)| (noisy, law))
     }
 
     /// Sums of numbers, beside rows.
-    pub(in crate::answer) fn channels(&self) -> &Channels {
+    pub(crate) fn channels(&self) -> &Channels {
         &self.channels
     }
 
@@ -158,7 +159,7 @@ impl Answers {
     }
 
     /// Reads a query, whatever release it names; `releases` are further names that need no quotes.
-    pub(in crate::answer) fn read(&self, sql: &str, releases: &[&str]) -> Result<Query, QueryError> {
+    pub(crate) fn read(&self, sql: &str, releases: &[&str]) -> Result<Query, QueryError> {
         let dimensions = self.cube().dimensions.iter().map(|d| d.name.as_str());
         let names = dimensions.chain([self.name.as_str()]).chain(releases.iter().copied());
         let quantities = self.channels.quantities();
@@ -177,20 +178,4 @@ fn cut_units(cube: &Cube, plan: &Plan, values: &Values) -> Result<Option<(f64, A
     let all = Aggregate::rows(Filter::everything(), None);
     let told = evaluator.joint(&[all], &[])?;
     Ok(told.into_iter().next().and_then(|g| Some((*g.estimates.first()?, g.law))))
-}
-
-/// For each table of a workload the largest variance that was looked at, once it is known.
-#[derive(Default)]
-pub(in crate::answer) struct Looked(Mutex<HashMap<usize, Option<f64>>>);
-
-impl Looked {
-    pub(in crate::answer) fn at(&self, table: usize, look: impl FnOnce() -> Option<f64>) -> Option<f64> {
-        let known = |own: &Looked| own.0.lock().unwrap_or_else(PoisonError::into_inner).get(&table).copied();
-        if let Some(known) = known(self) {
-            return known;
-        }
-        let found = look();
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(table, found);
-        found
-    }
 }

@@ -1,6 +1,7 @@
 //! All rows of an answer at once: their joint law against the dense response, and how often all intervals cover.
 
 use super::*;
+use crate::answer::tell::AllRows;
 use crate::render::MaxZ;
 
 /// Every pair of aggregates of every pair of rows: the covariance of the joint law is that of the estimates'
@@ -42,7 +43,15 @@ fn rows_share_their_noises() {
             }
             let evaluator =
                 Evaluator::new(Recovery::new(cube.clone(), plan.clone(), Vec::<Vec<i64>>::new()).unwrap());
-            let joint = evaluator.joint_rows(&portions, &query.group_by, &nodes, 1 << 20).unwrap().unwrap();
+            let joint = evaluator
+                .joint_rows(&AllRows {
+                    portions: &portions,
+                    group_by: &query.group_by,
+                    rows: &nodes,
+                    most: 1 << 20,
+                })
+                .unwrap()
+                .unwrap();
             assert_eq!(joint.width(), width);
             let unit = |i: usize| (0..width).map(|j| f64::from(u8::from(i == j))).collect::<Vec<f64>>();
             for i in 0..width {
@@ -56,7 +65,17 @@ fn rows_share_their_noises() {
                     );
                 }
             }
-            assert!(evaluator.joint_rows(&portions, &query.group_by, &nodes, 10).unwrap().is_none());
+            assert!(
+                evaluator
+                    .joint_rows(&AllRows {
+                        portions: &portions,
+                        group_by: &query.group_by,
+                        rows: &nodes,
+                        most: 10
+                    })
+                    .unwrap()
+                    .is_none()
+            );
         }
     }
 }
@@ -99,7 +118,15 @@ fn cover_together(sql: &str) {
         let portions: Vec<&[_]> = asked.portions.iter().map(|p| &p.aggregates[..]).collect();
         let evaluator =
             Evaluator::new(Recovery::new(cube.clone(), plan.clone(), Vec::<Vec<i64>>::new()).unwrap());
-        let joint = evaluator.joint_rows(&portions, &query.group_by, &nodes, 1 << 20).unwrap().unwrap();
+        let joint = evaluator
+            .joint_rows(&AllRows {
+                portions: &portions,
+                group_by: &query.group_by,
+                rows: &nodes,
+                most: 1 << 20,
+            })
+            .unwrap()
+            .unwrap();
         let aggregates = asked.aggregates.len();
         let weights: Vec<Vec<f64>> =
             asked.figures.iter().flatten().map(|f| f.weights(aggregates).remove(0)).collect();

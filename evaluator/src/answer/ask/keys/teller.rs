@@ -20,7 +20,7 @@ use std::sync::Arc;
 const MOST_ROWS: u64 = 1 << 20;
 
 /// A projection, asked one query.
-pub(in crate::answer) struct Keyed<'a> {
+pub(crate) struct Keyed<'a> {
     questions: &'a Questions,
     /// The key's dimensions as the query knows them.
     cube: Cube,
@@ -173,24 +173,8 @@ impl Teller for Keyed<'_> {
             let figures: Vec<_> = figures.collect::<Result<_, QueryError>>()?;
             let sums =
                 Sums { projected: self.questions.projected.clone(), estimator: self.estimator, figures };
-            Ok(Told {
-                nodes: nodes.clone(),
-                estimates: Vec::new(),
-                law: Arc::new(JointLaw::of_sums(sums)),
-                others: Vec::new(),
-                each: true,
-            })
+            Ok(Told::new(nodes.clone(), Vec::new(), Arc::new(JointLaw::of_sums(sums))))
         };
         family.rows.iter().map(row).collect()
-    }
-
-    fn jointly(
-        &self,
-        _: &[&[Aggregate]],
-        _: &[Level],
-        _: &[(usize, &[u32])],
-        _: usize,
-    ) -> Result<Option<JointLaw>, QueryError> {
-        Ok(None)
     }
 }

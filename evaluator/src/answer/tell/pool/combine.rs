@@ -5,9 +5,8 @@
 
 use super::{AllSums, Pool, Sums, Tables};
 use crate::answer::error::QueryError;
-use crate::answer::tell::Told;
-use crate::answer::tell::best::Best;
-use crate::answer::tell::joint::{JointLaw, Noise};
+use crate::answer::tell::joint::{JointLaw, Noise, without_traces};
+use crate::answer::tell::{Best, Told};
 use crate::cube::{ClassedDimension, Filter};
 use crate::law::{ErrorLaw, LawError, NoiseLaw, Term};
 use crate::numeric::pivoted::{Gram, Pivoted};
@@ -168,27 +167,7 @@ fn tidy(weight: f64) -> f64 {
 }
 
 impl Combined {
-    /// Gathers what releases tell of these figures: they are numbered as they stand here.
-    pub fn new(pool: &Pool, wanted: &[&Filter]) -> Result<Combined, QueryError> {
-        let colours = |d: usize| {
-            let mut colour = vec![0; pool.fixed[d][0].len()];
-            for class in wanted.iter().filter_map(|f| f.classes(d)) {
-                super::refine(&mut colour, |node| class.class_of[node]);
-            }
-            colour
-        };
-        let colours: Vec<Vec<u32>> = (0..pool.dims.len()).map(colours).collect();
-        let asked = |d: usize| wanted.iter().any(|f| f.classes(d).is_some());
-        let classes = pool.classes(&colours, true);
-        if let Some(sums) = pool.sums(&classes, &|d| pool.matters(d, &classes[d], asked(d))) {
-            return Combined::of(pool, wanted, sums, true);
-        }
-        let classes = pool.classes(&colours, false);
-        let sums = pool.sums(&classes, &asked).unwrap_or_default();
-        Combined::of(pool, wanted, sums, false)
-    }
-
-    /// The same of these sums; where they are `all` that matter, nothing else is asked of tables.
+    /// Gathers what releases tell of these figures and of these sums; where they are `all` that matter, nothing else is asked of tables.
     pub(super) fn of(
         pool: &Pool,
         wanted: &[&Filter],
@@ -330,14 +309,15 @@ impl Combined {
                 way.sources[source][figure] = weights;
             }
         }
-        let sources: Vec<(usize, &JointLaw, Vec<Vec<f64>>)> = self
-            .sources
-            .iter()
-            .zip(&way.sources)
-            .map(|(source, weights)| (source.release, &*source.law, weights.clone()))
-            .collect();
-        let rows = self.row_noises(&way).into_iter().map(|(_, noise, weights)| (noise, weights));
-        way.law = Arc::new(JointLaw::pooled(figures, &sources, rows.collect()));
+        let mut noises: Vec<_> =
+            self.row_noises(&way).into_iter().map(|(_, noise, own)| (noise, own)).collect();
+        let mut slack = vec![0.0; figures];
+        for (Source { release, law, .. }, weights) in self.sources.iter().zip(&way.sources) {
+            slack.iter_mut().zip(law.slacks(weights)).for_each(|(sum, s)| *sum += s);
+            noises.extend(law.mixed(weights).map(|(noise, own)| (Noise { release: *release, ..noise }, own)));
+        }
+        without_traces(&mut noises, 1e-10);
+        way.law = Arc::new(JointLaw::new(figures, noises).with_slack(slack));
         Ok(Some(way))
     }
 
@@ -452,7 +432,7 @@ impl Solved<'_> {
         for (&source, weights) in self.sources.iter().zip(&weights.sources) {
             let told = &self.combined.sources[source];
             estimate += told.estimates.iter().zip(weights).map(|(e, w)| e * w).sum::<f64>();
-            terms.extend(told.law.terms(weights).map(|(_, term)| term));
+            terms.extend(told.law.terms(weights));
         }
         // What cancels in exact arithmetic leaves a trace in floating point; such a trace is no noise.
         let reach = |t: &Term| t.coefficient.abs() * t.noise.std();

@@ -17,10 +17,9 @@ mod combine;
 mod rows;
 
 pub use combine::{Combined, Solved};
-pub(in crate::answer) use rows::together;
+pub(crate) use rows::together;
 
 use crate::answer::error::QueryError;
-use crate::answer::tell::cells::of_row;
 use crate::answer::tell::open::Answers;
 use crate::answer::tell::tables::Evaluator;
 use crate::cube::{Cube, Cuboid, Dimension, Filter, Level};
@@ -142,10 +141,8 @@ impl<'a> Pool<'a> {
         let mut out = Vec::new();
         for (i, m) in recovery.plan().rows().measurements.iter().enumerate() {
             let Block::Rows(block) = &m.block else { continue };
-            for row in &block.rows {
-                let filter = of_row(&block.cuboid, row, recovery.cube());
-                out.extend(filter.and_then(|f| f.renumbered(|d| dims.get(d).copied())).map(|f| (i, f)));
-            }
+            let own = block.filters(recovery.cube()).flatten();
+            out.extend(own.filter_map(|f| f.renumbered(|d| dims.get(d).copied())).map(|f| (i, f)));
         }
         out
     }
@@ -215,14 +212,7 @@ impl<'a> Pool<'a> {
         classes.count() > 1 && (asked || self.shared[d] > 1)
     }
 
-    /// The classes of every dimension for a question that tells apart what `colours` do.
-    fn classes(&self, colours: &[Vec<u32>], rows: bool) -> Vec<Arc<Classes>> {
-        let kinds = |colour: &[u32]| colour.iter().max().map_or(1, |&c| c + 1);
-        let one = |(d, colour): (usize, &Vec<u32>)| self.classed(d, colour.clone(), kinds(colour), rows);
-        colours.iter().enumerate().map(|each| Arc::new(one(each))).collect()
-    }
-
-    /// Those of one dimension, which has colours below `base`. Beside `rows` what rows tell apart is told apart, too.
+    /// The classes of a dimension that has colours below `base`. Beside `rows` what rows tell apart is told apart, too.
     fn classed(&self, d: usize, mut colour: Vec<u32>, base: u32, rows: bool) -> Classes {
         let [fixed, of_rows] = &self.fixed[d];
         // Colours are kept as they are, so that like categories have like colours.

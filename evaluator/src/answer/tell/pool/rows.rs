@@ -3,11 +3,10 @@
 use super::classes::Classes;
 use super::combine::{Combined, Source, Ways};
 use super::{AllSums, Pool, Sums};
-use crate::answer::error::QueryError;
-use crate::answer::tell::cells::cells;
+use crate::answer::error::{AnswerError, QueryError};
 use crate::answer::tell::joint::{JointLaw, Noise};
-use crate::answer::tell::tables::AnswerError;
-use crate::answer::tell::{Family, Teller, Told};
+use crate::answer::tell::memo::Memo;
+use crate::answer::tell::{AllRows, Family, Teller, Told};
 use crate::cube::{Cube, Cuboid, Filter, Level};
 use crate::law::LawError;
 use crate::sql::Aggregate;
@@ -97,15 +96,10 @@ impl Teller for Pool<'_> {
         Ok(out)
     }
 
-    fn jointly(
-        &self,
-        portions: &[&[Aggregate]],
-        group_by: &[Level],
-        rows: &[(usize, &[u32])],
-        most: usize,
-    ) -> Result<Option<JointLaw>, QueryError> {
+    fn jointly(&self, every: &AllRows) -> Result<Option<JointLaw>, QueryError> {
+        let AllRows { portions, group_by, rows, most } = *every;
         portions.iter().try_for_each(|figures| of_rows_only(figures))?;
-        let width = portions.first().map_or(0, |p| p.len());
+        let width = every.figures();
         let mut asked: Vec<WantedSums> = self.tables.iter().map(|_| WantedSums::default()).collect();
         let mut noises: Vec<(Noise, Vec<f64>)> = Vec::new();
         let mut measured: HashMap<usize, usize> = HashMap::new();
@@ -131,29 +125,35 @@ impl Teller for Pool<'_> {
             }
             for (number, noise, coefficients) in kind.combined.row_noises(best) {
                 let at = *measured.entry(number).or_insert_with(|| {
-                    noises.push((noise, vec![0.0; rows.len() * width]));
+                    noises.push((noise, vec![0.0; every.width()]));
                     noises.len() - 1
                 });
                 noises[at].1[r * width..(r + 1) * width].copy_from_slice(&coefficients);
             }
             let sums: usize = asked.iter().map(|a| a.sums.len()).sum();
-            if sums * rows.len() * width > most {
+            if sums * every.width() > most {
                 return Ok(None);
             }
         }
         for (tables, asked) in self.tables.iter().zip(asked).filter(|(_, asked)| !asked.sums.is_empty()) {
-            let Some(law) = tables.evaluator.joint_rows(&[&asked.sums], &[], &[(0, &[])], most)? else {
+            let Some(law) = tables.evaluator.joint_rows(&AllRows {
+                portions: &[&asked.sums],
+                group_by: &[],
+                rows: &[(0, &[])],
+                most,
+            })?
+            else {
                 return Ok(None);
             };
             for (noise, of_sums) in law.noises() {
-                let mut own = vec![0.0; rows.len() * width];
+                let mut own = vec![0.0; every.width()];
                 for (c, weights) in of_sums.iter().zip(&asked.weights).filter(|(c, _)| **c != 0.0) {
                     weights.iter().for_each(|&(figure, w)| own[figure] += c * w);
                 }
                 noises.push((Noise { release: tables.release, ..*noise }, own));
             }
         }
-        Ok(Some(JointLaw::new(rows.len() * width, noises)))
+        Ok(Some(JointLaw::new(every.width(), noises)))
     }
 }
 
@@ -220,22 +220,15 @@ impl Pool<'_> {
                 each.push((at, rows.into_iter()));
             }
         }
-        let mut known: HashMap<Vec<usize>, Option<Arc<Ways>>> = HashMap::new();
+        let known: Memo<Vec<usize>, Option<Arc<Ways>>> = Memo::default();
+        let figures = family.figures.len();
         let mut out = Vec::with_capacity(family.rows.len());
         for node in family.rows {
             let told: Vec<(usize, Told)> =
                 each.iter_mut().filter_map(|(at, rows)| Some((*at, rows.next()?))).collect();
             let key = told.iter().map(|(_, t)| Arc::as_ptr(&t.law) as usize).collect();
-            let kind = match known.get(&key) {
-                Some(kind) => kind.clone(),
-                None => {
-                    let combined = Combined::of_figures(family.figures.len(), &told);
-                    let ways = combined.ways(family.figures.len(), &self.subsets())?;
-                    let ways = ways.map(Arc::new);
-                    known.insert(key, ways.clone());
-                    ways
-                }
-            };
+            let made = || Combined::of_figures(figures, &told).ways(figures, &self.subsets());
+            let kind = known.of(key, || made().map(|ways| ways.map(Arc::new)))?;
             let values: Vec<Vec<f64>> = told.into_iter().map(|(_, t)| t.estimates).collect();
             let Some(ways) = kind else { return Err(self.not_told(family)) };
             out.push(ways.told(node, &values));
@@ -303,7 +296,7 @@ impl WantedSums {
 }
 
 /// The same figures as several releases tell them, taken together.
-pub(in crate::answer) fn together(told: Vec<Told>) -> Result<Option<Told>, LawError> {
+pub(crate) fn together(told: Vec<Told>) -> Result<Option<Told>, LawError> {
     if told.len() < 2 {
         return Ok({ told }.pop());
     }
@@ -378,13 +371,31 @@ impl<'a> Rows<'a> {
     /// How the figures of one row follow from the sums.
     fn kind(&self, nodes: &[u32], sums: AllSums) -> Result<Kind, QueryError> {
         let cube = self.pool.cube;
-        let wanted = self.family.figures.iter().map(|f| cells(f, self.family.group_by, nodes, cube));
+        let wanted = self.family.figures.iter().map(|f| f.cells(self.family.group_by, nodes, cube));
         let wanted = wanted.collect::<Result<Vec<Filter>, _>>().map_err(|_| AnswerError::Intricate)?;
         let combined = Combined::of(self.pool, &wanted.iter().collect::<Vec<_>>(), sums, true)?;
         let ways = combined.ways(wanted.len(), &self.pool.subsets())?;
         let figures = |s: &Source| s.functionals.iter().any(|&f| f < combined.first && !combined.is_row(f));
         let alone = combined.sources.iter().any(figures);
         Ok(Kind { combined, ways, alone })
+    }
+}
+
+impl Combined {
+    /// Gathers what releases tell of these figures: they are numbered as they stand here.
+    pub fn new(pool: &Pool, wanted: &[&Filter]) -> Result<Combined, QueryError> {
+        let figures: Vec<Aggregate> = wanted.iter().map(|f| Aggregate::rows((*f).clone(), None)).collect();
+        let family = Family::whole(&figures);
+        let mut rows = Rows::new(pool, &family);
+        let classes = rows.classes(&[]);
+        if let Some(sums) = rows.sums(&classes) {
+            return Combined::of(pool, wanted, sums, true);
+        }
+        let asked = |d: usize| rows.kinds[d] > 1;
+        let plain = |d: usize| Arc::new(pool.classed(d, rows.colours[d].clone(), rows.kinds[d], false));
+        let classes: Vec<Arc<Classes>> = (0..pool.dims.len()).map(plain).collect();
+        let sums = pool.sums(&classes, &asked).unwrap_or_default();
+        Combined::of(pool, wanted, sums, false)
     }
 }
 

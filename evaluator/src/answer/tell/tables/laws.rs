@@ -1,19 +1,19 @@
 //! The joint laws of a query's groups: one for each kind of group that the release cannot tell apart.
 
-use super::part::Part;
-use super::{AnswerError, Evaluator, merge_gaussians};
+use super::part::{Part, Reach};
+use super::{Evaluator, merge_gaussians};
+use crate::answer::error::AnswerError;
+use crate::answer::tell::AllRows;
 use crate::answer::tell::joint::{JointLaw, Noise};
 use crate::cube::{Axis, Frame, Level, MAX_WEIGHTS};
 use crate::law::NoiseLaw;
+use crate::recover::zeros::Lumped;
 use crate::recover::{RecoverError, Recovery, Source};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// The most coefficients of noises behind all kinds of rows of one answer, where rows do not look alike.
 const MOST_COEFFICIENTS: f64 = 1e10;
-
-/// How many joint laws are kept for the next query.
-const KEPT_LAWS: usize = 1 << 12;
 
 /// What one dimension contributes to all aggregates together.
 pub(super) struct Side {
@@ -29,13 +29,19 @@ pub(super) struct Side {
     pub(super) groups: usize,
 }
 
+/// One dimension on which like nodes are lumped.
+struct Ladder {
+    dim: usize,
+    axis: Axis,
+    /// For each rung up to the side's one node of each lump.
+    nodes: Vec<Vec<u32>>,
+}
+
 /// One kind of group along one dimension: what its error law depends on.
 pub(super) struct Kind {
-    pub(super) axis: Axis,
+    lumped: Ladder,
     /// For each lump of the side's level: the colour, and whether it is in the group.
-    pub(super) lumps: Vec<(u32, bool)>,
-    /// For each rung up to the side's one node of each lump.
-    pub(super) nodes: Vec<Vec<u32>>,
+    lumps: Vec<(u32, bool)>,
     /// A group of this kind.
     pub(super) group: u32,
 }
@@ -134,7 +140,7 @@ impl<S: Source> Evaluator<S> {
             (0..side.colour.len()).map(|n| side.colour[n] * 2 + u32::from(inside(n))).collect();
         let (axis, nodes) = self.recovery.lump(side.dim, at, &colour);
         let lumps = nodes[at].iter().map(|&n| (side.colour[n as usize], inside(n as usize))).collect();
-        Kind { axis, lumps, nodes, group }
+        Kind { lumped: Ladder { dim: side.dim, axis, nodes }, lumps, group }
     }
 
     /// The kinds of groups along one dimension.
@@ -161,7 +167,10 @@ impl<S: Source> Evaluator<S> {
             .map(|(group, &o)| {
                 *of_orbit.entry(o).or_insert_with(|| {
                     let kind = self.kind(side, group as u32);
-                    match kinds.iter().position(|k| k.axis == kind.axis && k.lumps == kind.lumps) {
+                    match kinds
+                        .iter()
+                        .position(|k| k.lumped.axis == kind.lumped.axis && k.lumps == kind.lumps)
+                    {
                         Some(known) => known,
                         None => {
                             kinds.push(kind);
@@ -231,37 +240,15 @@ impl<'a, S: Source> Laws<'a, S> {
                 Kinds::Apart(_) => made.as_ref(),
             })
             .collect();
-        let queries: Vec<Vec<f64>> = self.parts.iter().map(|p| self.query(p, &kinds)).collect();
+        // Every reach has a side; its lumps never mix what this part tells apart.
+        let group = |reach: &Reach| Some(kinds[self.sides.iter().position(|s| s.dim == reach.dim)?].group);
+        let lumped: Vec<&Ladder> = kinds.iter().map(|k| &k.lumped).collect();
+        let query = |p: &Part| whole_query(p, &lumped, |reach| reach.group.and_then(|_| group(reach)));
+        let queries: Vec<Vec<f64>> = self.parts.iter().map(query).collect();
         let look = self.look(&kinds, &queries);
-        let kept = || self.evaluator.laws.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = kept().get(&look).cloned();
-        let law = match found {
-            Some(law) => law,
-            None => {
-                let law = Arc::new(self.work_out(&kinds, queries)?);
-                let mut kept = kept();
-                if kept.len() >= KEPT_LAWS {
-                    kept.clear();
-                }
-                kept.insert(look, law.clone());
-                law
-            }
-        };
+        let law = self.evaluator.laws.of(look, || self.work_out(&lumped, queries).map(Arc::new))?;
         self.known.insert(key, law.clone());
         Ok(law)
-    }
-
-    /// A part's query on the lumps of its table: the filter's weight where all its dimensions are inside the
-    /// group.
-    fn query(&self, part: &Part, kinds: &[&Kind]) -> Vec<f64> {
-        part.query(|reach| {
-            // Every reach has a side; its lumps never mix what this part tells apart.
-            let side = self.sides.iter().position(|s| s.dim == reach.dim)?;
-            let kind = kinds[side];
-            let rung = kind.axis.rung(reach.level).unwrap_or(0);
-            let inside = |node: u32| reach.group.is_none() || reach.group_of[node as usize] == kind.group;
-            Some(kind.nodes[rung].iter().map(|&n| (n, inside(n))).collect())
-        })
     }
 
     /// All a joint law depends on, as a key.
@@ -275,7 +262,7 @@ impl<'a, S: Source> Laws<'a, S> {
         }
         for (side, kind) in self.sides.iter().zip(kinds) {
             key.push(side.dim as u64);
-            for rung in &kind.axis.rungs {
+            for rung in &kind.lumped.axis.rungs {
                 key.push(rung.len() as u64);
                 key.extend(rung.parent.iter().map(|&p| u64::from(p)));
                 key.extend(rung.copies.iter().map(|&c| u64::from(c)));
@@ -287,41 +274,123 @@ impl<'a, S: Source> Laws<'a, S> {
         key
     }
 
-    fn work_out(&self, kinds: &[&Kind], queries: Vec<Vec<f64>>) -> Result<JointLaw, AnswerError> {
+    fn work_out(&self, lumped: &[&Ladder], queries: Vec<Vec<f64>>) -> Result<JointLaw, AnswerError> {
         let recovery = &self.evaluator.recovery;
-        let axes = self.sides.iter().zip(kinds).map(|(s, k)| (s.dim, k.axis.clone(), k.nodes.clone()));
-        let lumped = recovery.lumped_frame(axes);
-        let width = self.parts.len();
-        let mut by_measurement: BTreeMap<usize, Vec<Vec<f64>>> = BTreeMap::new();
-        let mut slack = Vec::with_capacity(width);
+        let frame = self.evaluator.lumped_frame(lumped);
+        let mut gathered = Gathered::new(self.parts.len());
+        let mut slack = Vec::with_capacity(self.parts.len());
         for (column, (part, query)) in self.parts.iter().zip(queries).enumerate() {
             slack.push(recovery.slack(&part.cuboid, &query)?);
-            for (measurement, coefficients) in recovery.coefficients(&lumped, &part.cuboid, query)? {
-                let cells = by_measurement
-                    .entry(measurement)
-                    .or_insert_with(|| vec![vec![0.0; width]; coefficients.len()]);
-                for (cell, c) in cells.iter_mut().zip(coefficients) {
-                    cell[column] += c;
-                }
+            gathered.add(recovery.coefficients(&frame, &part.cuboid, query)?, &[column]);
+        }
+        Ok(joint_law(recovery, &frame.frame, gathered, slack))
+    }
+}
+
+/// A part's query on the lumps of its table: the filter's weight where all its dimensions are inside the group that each is in.
+fn whole_query(part: &Part, lumped: &[&Ladder], group: impl Fn(&Reach) -> Option<u32>) -> Vec<f64> {
+    part.query(|reach| {
+        let own = lumped.iter().find(|l| l.dim == reach.dim)?;
+        let rung = own.axis.rung(reach.level).unwrap_or(0);
+        let group = group(reach);
+        let inside = |node: u32| group.is_none_or(|g| reach.group_of[node as usize] == g);
+        Some(own.nodes[rung].iter().map(|&n| (n, inside(n))).collect())
+    })
+}
+
+/// The coefficients of every noise of every measurement in each of some figures.
+struct Gathered {
+    width: usize,
+    of: BTreeMap<usize, Vec<Vec<f64>>>,
+}
+
+impl Gathered {
+    fn new(width: usize) -> Gathered {
+        Gathered { width, of: BTreeMap::new() }
+    }
+
+    /// Adds those of one query to some figures.
+    fn add(&mut self, measured: Vec<(usize, Vec<f64>)>, figures: &[usize]) {
+        for (measurement, coefficients) in measured {
+            let none = || vec![vec![0.0; self.width]; coefficients.len()];
+            let noises = self.of.entry(measurement).or_insert_with(none);
+            for (noise, c) in noises.iter_mut().zip(coefficients) {
+                figures.iter().for_each(|&figure| noise[figure] += c);
             }
         }
-        Ok(joint_law(recovery, &lumped.frame, by_measurement, slack))
+    }
+}
+
+impl<S: Source> Evaluator<S> {
+    fn lumped_frame(&self, lumped: &[&Ladder]) -> Lumped {
+        self.recovery.lumped_frame(lumped.iter().map(|l| (l.dim, l.axis.clone(), l.nodes.clone())))
+    }
+
+    /// The joint law of the errors of all aggregates in all of many rows. Each group alone is worked out over axes on which everything outside
+    /// of it is lumped. For statements about all groups together their errors must be combinations of the *same* noises, so here the nodes
+    /// of all groups are told apart at once, and only what no group and no condition tells apart is lumped.
+    pub fn joint_rows(&self, all: &AllRows) -> Result<Option<JointLaw>, AnswerError> {
+        let AllRows { portions, group_by, rows, most } = *all;
+        let (aggregates, width) = (all.figures(), all.width());
+        // Aggregate `i` of portion `p` is part `p · aggregates + i`.
+        let of_all = portions.iter().copied().flatten();
+        let parts: Vec<Part> = of_all.map(|a| self.part(a, group_by)).collect::<Result<_, _>>()?;
+        let lump = |side: &Side| {
+            let at = self.recovery.frame().axes[side.dim].rung(side.level).unwrap_or(0);
+            let mut known = HashMap::new();
+            let each = side.colour.iter().zip(&side.group_of).map(|pair| {
+                let next = known.len() as u32;
+                *known.entry(pair).or_insert(next)
+            });
+            let (axis, nodes) = self.recovery.lump(side.dim, at, &each.collect::<Vec<u32>>());
+            Ladder { dim: side.dim, axis, nodes }
+        };
+        let lumped: Vec<Ladder> = self.sides(&parts, group_by).iter().map(lump).collect();
+        let lumped: Vec<&Ladder> = lumped.iter().collect();
+        let frame = self.lumped_frame(&lumped);
+        let blocks = self.recovery.plan().only().measurements.iter().map(|m| m.block.noises(&frame.frame));
+        let noises: usize = blocks.fold(0, usize::saturating_add);
+        // Over unequal groups, and beside structural zeros, every row takes a run of conjugate gradients.
+        let simple = self.recovery.frame().is_balanced() && self.recovery.zeros().is_empty();
+        let dear = if simple { 1 } else { 64 };
+        if width.saturating_mul(noises).saturating_mul(dear) > most {
+            return Ok(None);
+        }
+        let mut gathered = Gathered::new(width);
+        for (at, part) in parts.iter().enumerate() {
+            let (portion, column) = (at / aggregates, at % aggregates);
+            // Totals over other groups are the same for many rows.
+            let mut known: HashMap<Vec<u32>, Vec<usize>> = HashMap::new();
+            for (r, (_, row)) in rows.iter().enumerate().filter(|(_, row)| row.0 == portion) {
+                let own = part.reaches.iter().filter_map(|reach| row.get(reach.group?).copied()).collect();
+                known.entry(own).or_default().push(r);
+            }
+            let mut kinds: Vec<_> = known.into_values().collect();
+            kinds.sort_unstable();
+            for same in kinds {
+                let Some(&(_, row)) = same.first().and_then(|&r| rows.get(r)) else { continue };
+                let query = whole_query(part, &lumped, |reach| row.get(reach.group?).copied());
+                let figures: Vec<usize> = same.iter().map(|r| r * aggregates + column).collect();
+                gathered.add(self.recovery.coefficients(&frame, &part.cuboid, query)?, &figures);
+            }
+        }
+        Ok(Some(joint_law(&self.recovery, &frame.frame, gathered, vec![0.0; width])))
     }
 }
 
 /// The joint law of figures, from the coefficients of every noise of every measurement in each: with all layers of each noise, and with
 /// the secret centre that they have in common, where there is one. `slack` is what each figure may be off by beside its noises.
-pub(super) fn joint_law<S: Source>(
+fn joint_law<S: Source>(
     recovery: &Recovery<S>,
     frame: &Frame,
-    by_measurement: BTreeMap<usize, Vec<Vec<f64>>>,
+    gathered: Gathered,
     mut slack: Vec<f64>,
 ) -> JointLaw {
     let width = slack.len();
     let mut noises = Vec::new();
     let mut shares: Vec<Vec<(f64, u64)>> = vec![Vec::new(); width];
     let centre = recovery.centre();
-    for (measurement, cells) in by_measurement {
+    for (measurement, cells) in gathered.of {
         let copies = recovery.copies(frame, measurement);
         if centre.is_some() {
             for (coefficients, &copies) in cells.iter().zip(&copies) {

@@ -6,23 +6,21 @@
 //! the release (same shape of levels, same classes of the filters) have the same law, and it is worked
 //! out once for each kind of group and kept for later queries that look alike too.
 
-mod error;
-mod joint_rows;
 mod laws;
 mod merge_gaussians;
 mod part;
 mod suggestion;
 
 use super::joint::JointLaw;
+use super::memo::Memo;
 use super::{Family, Told};
+use crate::answer::error::{AnswerError, MOST_ROWS};
 use crate::cube::{Cube, Cuboid, Filter, Level, odometer};
 use crate::law::ErrorLaw;
 use crate::recover::{RecoverError, Recovery, Source};
 use crate::sql::{Aggregate, Present};
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use error::{AnswerError, MOST_ROWS};
 use laws::Laws;
 use part::Part;
 
@@ -44,15 +42,18 @@ pub struct Group {
 pub struct Evaluator<S> {
     recovery: Recovery<S>,
     tables: Mutex<Vec<(Cuboid, Arc<[f64]>)>>,
-    laws: Mutex<HashMap<Vec<u64>, Arc<JointLaw>>>,
+    /// By all that they depend on.
+    laws: Memo<Vec<u64>, Arc<JointLaw>, KEPT_LAWS>,
 }
 
+/// How many joint laws are kept for the next query.
+const KEPT_LAWS: usize = 1 << 12;
 /// How many cells of recovered tables are kept for the next query: 256 MB at most.
 const KEPT_CELLS: usize = 1 << 25;
 impl<S: Source> Evaluator<S> {
     /// Answers from these estimates.
     pub fn new(recovery: Recovery<S>) -> Evaluator<S> {
-        Evaluator { recovery, tables: Mutex::default(), laws: Mutex::default() }
+        Evaluator { recovery, tables: Mutex::default(), laws: Memo::default() }
     }
 
     /// The estimates behind the answers.
@@ -70,19 +71,12 @@ impl<S: Source> Evaluator<S> {
     pub fn aggregate(&self, filter: &Filter, group_by: &[Level]) -> Result<Vec<Group>, AnswerError> {
         let aggregate = Aggregate::rows(filter.clone(), None);
         // Groups of one kind share the joint law's address; the plain law is made once for each.
-        let mut laws: HashMap<usize, Arc<ErrorLaw>> = HashMap::new();
+        let laws: Memo<usize, Arc<ErrorLaw>> = Memo::default();
         self.joint(std::slice::from_ref(&aggregate), group_by)?
             .into_iter()
             .map(|g| {
-                let address = Arc::as_ptr(&g.law) as usize;
-                let law = match laws.get(&address) {
-                    Some(law) => law.clone(),
-                    None => {
-                        let law = Arc::new(g.law.combine(&[1.0])?);
-                        laws.insert(address, law.clone());
-                        law
-                    }
-                };
+                let made = || g.law.combine(&[1.0]).map(Arc::new);
+                let law = laws.of(Arc::as_ptr(&g.law) as usize, made)?;
                 Ok(Group { nodes: g.nodes, estimate: g.estimates.first().copied().unwrap_or(0.0), law })
             })
             .collect()
@@ -118,13 +112,7 @@ impl<S: Source> Evaluator<S> {
                 |strides: &[usize]| nodes.iter().zip(strides).map(|(&n, s)| n as usize * s).sum::<usize>();
             let estimates =
                 estimates.iter().map(|(strides, values)| values.get(at(strides)).copied().unwrap_or(0.0));
-            Ok(Told {
-                nodes: nodes.clone(),
-                estimates: estimates.collect(),
-                law: laws.of(nodes)?,
-                others: Vec::new(),
-                each: true,
-            })
+            Ok(Told::new(nodes.clone(), estimates.collect(), laws.of(nodes)?))
         };
         rows.iter().map(row).collect()
     }

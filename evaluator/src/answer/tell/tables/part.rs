@@ -1,7 +1,8 @@
 //! One aggregate: the coarsest table whose cells it can tell apart, and what to add up of it.
 
+use super::Evaluator;
 use super::suggestion::suggestion;
-use super::{AnswerError, Evaluator};
+use crate::answer::error::AnswerError;
 use crate::cube::{Cuboid, Filter, Level, required_level};
 use crate::recover::Source;
 use crate::sql::Aggregate;
@@ -21,7 +22,7 @@ pub(super) struct Reach {
 }
 
 /// One aggregate: a table and what to add up of it.
-pub(in crate::answer) struct Part<'a> {
+pub(crate) struct Part<'a> {
     pub(super) filter: &'a Filter,
     pub(super) cuboid: Cuboid,
     pub(super) reaches: Vec<Reach>,
@@ -52,7 +53,7 @@ impl Part<'_> {
 impl<S: Source> Evaluator<S> {
     /// The dimensions an aggregate touches, each at the coarsest level in use that tells apart what it tells
     /// apart.
-    pub(in crate::answer) fn part<'a>(
+    pub(crate) fn part<'a>(
         &self,
         aggregate: &'a Aggregate,
         group_by: &[Level],
@@ -151,7 +152,7 @@ impl<S: Source> Evaluator<S> {
     }
 
     /// The same, from the cells of the part's table.
-    pub(in crate::answer) fn sums(part: &Part, table: &[f64], sizes: &[usize]) -> (Vec<usize>, Vec<f64>) {
+    pub(crate) fn sums(part: &Part, table: &[f64], sizes: &[usize]) -> (Vec<usize>, Vec<f64>) {
         let mut strides = vec![0; sizes.len()];
         let mut length = 1;
         for (position, size) in sizes.iter().enumerate().rev() {

@@ -3,12 +3,12 @@
 //! Two releases may have a dimension of one name and yet cut it differently: one lists a category that the other counts under `other`, or
 //! groups it elsewhere. What they answer is then about different people, however alike it looks, and is neither combined nor compared.
 
+use super::{Query, SelectColumn};
 use crate::cube::{Cube, Filter, Level};
-use crate::sql::{Query, SelectColumn};
 use std::collections::BTreeMap;
 
 /// A query's meaning.
-pub(super) struct Meaning<'a> {
+pub(crate) struct Meaning<'a> {
     /// By name, the finest categories of every dimension that the query speaks of.
     dimensions: BTreeMap<&'a str, &'a [String]>,
     /// The levels it names, in their order.
@@ -34,7 +34,7 @@ struct Weights<'a> {
 
 impl<'a> Meaning<'a> {
     /// Of a query that was read against this cube.
-    pub(super) fn of(cube: &'a Cube, query: &'a Query) -> Meaning<'a> {
+    pub(crate) fn of(cube: &'a Cube, query: &'a Query) -> Meaning<'a> {
         let quantiles = query.columns.iter().filter_map(|column| match column {
             SelectColumn::Quantile { level, .. } => Some(*level),
             _ => None,
