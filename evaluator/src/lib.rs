@@ -17,6 +17,8 @@ pub mod files;
 pub mod history;
 #[cfg(feature = "compile")]
 pub mod interrupt;
+pub mod joint;
+pub(crate) mod memo;
 pub mod plan;
 pub mod posterior;
 pub mod projection;

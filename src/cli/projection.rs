@@ -4,11 +4,11 @@ use super::chart::{Chart, Series};
 use super::output::{columns, figure, grouped, sql_name};
 use super::{Failure, Outcome, output};
 use crate::answer::Options;
-use crate::answer::keys::Explained;
 use crate::answer::keys::Questions;
 use crate::compile::Designed;
 use crate::files;
 use crate::plan::{Neighbours, Noise};
+use crate::projection::Grounds;
 use crate::projection::answer::{Estimator, Law};
 use crate::projection::design::{Request, SKETCH_ROWS};
 use crate::projection::{Design, Shape, Size};
@@ -289,11 +289,11 @@ pub(super) fn open(file: impl AsRef<Path>, watch: &Watch) -> Result<Opened, Fail
 }
 
 /// What `--explain` says of the first rows.
-pub(super) fn explained(questions: &Questions, rows: &[Explained], level: f64) -> String {
+pub(super) fn explained(questions: &Questions, rows: &[Grounds], level: f64) -> String {
     let Some(first) = rows.first() else { return String::new() };
     let design = &questions.projected().projection().design;
-    let by_order = |e: &Explained| e.order.is_some();
-    let median = |e: &Explained| e.std_error.is_nan();
+    let by_order = |e: &Grounds| e.order.is_some();
+    let median = |e: &Grounds| e.std_error.is_nan();
     let mut paragraphs = vec![match design.shape {
         Shape::Dense { rows } => format!(
             "Each estimate is the mean of {} sums, with the signs of its cells. The interval takes its error to be normal.",

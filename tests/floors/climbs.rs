@@ -4,13 +4,14 @@ use super::floor;
 use super::tree::Tree;
 
 /// From the ground up. A name is a folder of a package, or a file of it.
-const FLOORS: [&str; 32] = [
+const FLOORS: [&str; 34] = [
     "exact",
     "numeric",
     "law",
     "loss",
     "calendar",
     "watch",
+    "memo",
     "interrupt",
     "files",
     "visible",
@@ -21,6 +22,7 @@ const FLOORS: [&str; 32] = [
     "projection",
     "release",
     "posterior",
+    "joint",
     "history",
     "render",
     "answer",

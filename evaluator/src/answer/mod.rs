@@ -13,11 +13,11 @@ mod error;
 mod figure;
 pub mod tell;
 
+pub use crate::posterior::{NotUnderstood, PriorChoice, Statement};
 pub use ask::options::Options;
 pub use ask::several::{Several, best_copies};
 pub use ask::{collude, keys, linear};
 pub use decorate::simultaneous::Simultaneous;
-pub use decorate::statement::{NotUnderstood, PriorChoice, Statement};
 pub use error::{AnswerError, QueryError};
 pub use tell::open::Answers;
 pub use tell::tables::{Evaluator, Group};

@@ -4,13 +4,13 @@ mod change;
 mod coverage;
 mod simultaneous;
 
-use super::decorate::statement::Statement;
+use super::Statement;
 use super::figure::question::Question;
 use super::figure::{Basis, ErrorOf, Pairs};
-use super::tell::joint::{How, JointLaw};
 use super::tell::tables::Evaluator;
 use super::tell::{Family, Told, pool};
 use crate::cube::{Bounds, Cube, Dimension, Frame, Level};
+use crate::joint::{How, JointLaw};
 use crate::law::{ErrorLaw, Generator, Interval, Method, NoiseLaw, Term};
 use crate::numeric::tries::tries;
 use crate::plan::{Block, Measure, Noise, Plan};
@@ -322,9 +322,9 @@ fn two_releases_are_better_than_one() {
 fn fieller_is_the_textbook_interval() {
     let (v, k) = (9.0, 1.644_853_626_951_472_7);
     let unit = NoiseLaw::Gaussian { variance: v };
-    let noise = |m| super::tell::joint::Noise { release: 0, measurement: m, copies: 1, law: unit };
+    let noise = |m| crate::joint::Noise { release: 0, measurement: m, copies: 1, law: unit };
     // N = A, D = A + B: covariance v.
-    let law = Arc::new(super::tell::joint::JointLaw::new(
+    let law = Arc::new(crate::joint::JointLaw::new(
         2,
         vec![(noise(0), vec![1.0, 1.0]), (noise(1), vec![0.0, 1.0])],
     ));
@@ -365,7 +365,7 @@ fn fieller_is_the_textbook_interval() {
 /// A part that is the whole, told by two tables: what rounding leaves between them is no noise.
 #[test]
 fn a_ratio_of_the_same_is_exact() {
-    let noise = |m, law| super::tell::joint::Noise { release: 0, measurement: m, copies: 1, law };
+    let noise = |m, law| crate::joint::Noise { release: 0, measurement: m, copies: 1, law };
     let cube = cube();
     let query = Query::parse("SELECT COUNT(*) FILTER (WHERE a = 'x') / COUNT(*) AS r FROM t", &cube).unwrap();
     let asked = Question::new(&query).unwrap();
@@ -374,7 +374,7 @@ fn a_ratio_of_the_same_is_exact() {
         for off in [0.0, 1e-16, -3e-15, 1e-14] {
             let noises =
                 (0..5).map(|m| (noise(m, law), vec![1.0 / 3.0 + off * m as f64, 1.0 / 3.0])).collect();
-            let law = Arc::new(super::tell::joint::JointLaw::new(2, noises));
+            let law = Arc::new(crate::joint::JointLaw::new(2, noises));
             let estimates = [77.000_000_000_000_01, 77.0];
             let got = figure.answer(0, &told(&estimates, &law), &how(0.95), &mut Pairs::default()).unwrap();
             assert!(got.std_error == 0.0 && got.low == got.high && (got.low - 1.0).abs() < 1e-12, "{got:?}");

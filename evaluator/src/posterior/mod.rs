@@ -6,11 +6,13 @@
 pub mod count;
 pub mod flat;
 pub mod prior;
+mod statement;
 pub mod total;
 
 pub use count::{CountPosterior, PosteriorError};
 pub use flat::{Alternative, p_value, posterior_interval, prob_between, prob_greater};
 pub use prior::{Prior, ln_binomial};
+pub use statement::{NotUnderstood, PriorChoice, Statement};
 pub use total::Total;
 
 #[cfg(test)]

@@ -15,9 +15,11 @@
 //! | [`cost`] | the privacy cost, recomputed from what was released |
 //! | [`answer`] | estimates and intervals |
 //! | [`order`] | what the order of a sketch's rows proves |
+//! | [`sums`] | which cells each figure sums up |
 //! | [`share`] | the share of one sum in another from a sketch's rows |
 //! | [`weighted`] | cells that count differently, and shares |
 //! | [`bound`] | what the signs' independence proves of errors |
+//! | [`explained`] | what an answer rests on |
 //! | [`class`] | how far off the worst of all queries of a class can be |
 //!
 //! Everything here is public arithmetic; `secret::project` makes the integers.
@@ -29,17 +31,21 @@ pub(crate) mod clmul;
 pub mod coset;
 pub mod cost;
 pub mod design;
+mod explained;
 pub mod field;
 pub mod key;
 pub mod order;
 mod share;
 pub mod signs;
+mod sums;
 pub mod weighted;
 
 pub use answer::{Answer, Law, Projected};
 pub use design::{Design, DesignError, Shape, Size};
+pub use explained::Grounds;
 pub use key::{Key, Part};
 pub use signs::Seed;
+pub(crate) use sums::Sums;
 
 /// A finished projection's public half: everything but the integers.
 #[derive(Debug, Clone, PartialEq)]

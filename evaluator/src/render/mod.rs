@@ -10,6 +10,7 @@
 mod caveat;
 mod columns;
 mod csv;
+mod explained;
 mod html;
 mod json;
 mod table;
@@ -19,10 +20,11 @@ pub use caveat::named;
 pub use caveat::{Caveat, truncation};
 pub use columns::{Column, Values, columns};
 pub use csv::{csv, field as csv_field, label as csv_label};
+pub use explained::{Explained, Source};
 pub use html::{ShownColumn, escaped, html, preformatted, shown};
 pub use json::json;
 pub use table::{WIDTH, rough, table, table_within};
-pub use together::{MaxZ, Together};
+pub use together::Together;
 
 use crate::cube::Categories;
 

@@ -1,5 +1,7 @@
 //! How the intervals of one answer were made to cover all together.
 
+use crate::joint::MaxZ;
+
 /// What was done.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Together {
@@ -15,17 +17,6 @@ pub struct Together {
     pub steps: bool,
     /// Whether the simulation was asked for and could not be had.
     pub refused: bool,
-}
-
-/// A simulated critical value.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct MaxZ {
-    /// How many standard errors each interval reaches.
-    pub critical: f64,
-    /// How many maxima were simulated.
-    pub draws: u32,
-    /// The proportion of simulated maxima within the critical value: above the level by the simulation's error.
-    pub covered: f64,
 }
 
 impl Together {

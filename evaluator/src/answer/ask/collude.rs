@@ -9,8 +9,8 @@
 use crate::answer::error::QueryError;
 use crate::answer::figure::question::{self, Labels, Question};
 use crate::answer::tell::Told;
-use crate::answer::tell::joint::Noise;
 use crate::answer::tell::open::Answers;
+use crate::joint::Noise;
 use crate::plan::Mode;
 use crate::release::Amount;
 use crate::sql::Query;

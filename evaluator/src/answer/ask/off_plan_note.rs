@@ -5,9 +5,9 @@
 //! row of a SELECT. A release that was asked for cells alone says nothing: every sum of cells is what they make it.
 
 use crate::answer::figure::question::Question;
-use crate::answer::tell::joint::JointLaw;
 use crate::answer::tell::open::Answers;
 use crate::cube::{Cube, Filter, Level, Summand};
+use crate::joint::JointLaw;
 use crate::plan::{Asks, Ranges, Selected, Table};
 use crate::render::rough;
 use crate::sql::Aggregate;

@@ -1,10 +1,10 @@
 //! What may be asked for beside an interval.
 
 use crate::answer::decorate::simultaneous::Simultaneous;
-use crate::answer::decorate::statement::{PriorChoice, Statement};
 use crate::answer::error::QueryError;
 use crate::answer::tell::Errors;
 use crate::law::{Interval, Method};
+use crate::posterior::{PriorChoice, Statement};
 use crate::sql::{Query, SelectColumn};
 
 /// What is wanted of an answer beside the figures.

@@ -3,16 +3,15 @@
 use super::notes::{Notes, untrue};
 use super::options::Options;
 use super::rows::{Met, RowBuilder, Sortable, kept};
-use crate::answer::decorate::prior::Posteriors;
-use crate::answer::decorate::statement::PriorChoice;
+use crate::answer::decorate::posterior::Posteriors;
 use crate::answer::error::QueryError;
 use crate::answer::figure::question::{self, Labels, Question};
 use crate::answer::figure::{Figure, Pairs, quantile};
-use crate::answer::tell::joint::How;
 use crate::answer::tell::open::Answers;
 use crate::answer::tell::{Errors, Teller};
-use crate::render::ResultTable;
-use crate::render::Together;
+use crate::joint::How;
+use crate::posterior::PriorChoice;
+use crate::render::{ResultTable, Together};
 use crate::sql::Query;
 
 const OF_THESE: &str = "A total over all rows is of the keys that this query lists, not of all that were counted: a projection knows no total.";

@@ -3,18 +3,17 @@
 
 use super::notes::{Notes, contributions};
 use super::options::Options;
-use crate::answer::decorate::prior::{CountPrior, Posteriors};
+use crate::answer::decorate::posterior::{CountPrior, Posteriors};
 use crate::answer::error::QueryError;
 use crate::answer::figure::question::{Labels, Question, Row};
 use crate::answer::figure::{Answered, Basis, ErrorOf, Figure, Pairs};
 use crate::answer::tell::Told;
-use crate::answer::tell::joint::How;
 use crate::answer::tell::open::Answers;
+use crate::joint::How;
+use crate::joint::MaxZ;
 use crate::law::Method;
-use crate::posterior::CountPosterior;
-use crate::render::{ColumnKind, MaxZ, ResultCell, ResultColumn, ResultFigure};
+use crate::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure};
 use crate::sql::{Query, SelectColumn};
-use std::sync::Arc;
 
 /// What all rows are made with, and what was seen on the way.
 pub(super) struct RowBuilder<'a> {
@@ -109,11 +108,8 @@ impl RowBuilder<'_> {
         notes: &mut Notes,
         cells: &mut Vec<ResultCell>,
     ) -> Result<(), QueryError> {
-        let posterior: Option<Arc<CountPosterior>> = match self.prior {
-            Some(CountPrior::Prior(prior)) => Some(self.posteriors.of(answered, prior)?),
-            Some(CountPrior::OfTotal { p }) => Some(self.posteriors.of_total(answered, figure, told, p)?),
-            None => None,
-        };
+        let posterior =
+            self.prior.map(|prior| self.posteriors.of(answered, figure, told, prior)).transpose()?;
         if let Some(p) = &posterior {
             if p.is_rough() {
                 notes.add(

@@ -11,7 +11,7 @@
 
 use super::apart;
 use super::compare::{Party, compare};
-use super::explain::{Explained, explain};
+use super::explain::explain;
 use super::options::Options;
 use super::query::asked;
 use crate::answer::error::QueryError;
@@ -19,7 +19,7 @@ use crate::answer::tell::open::Answers;
 use crate::answer::tell::{Teller, pool::Pool};
 use crate::plan::Mode;
 use crate::release::{Dataset, SignerKind};
-use crate::render::ResultTable;
+use crate::render::{Explained, ResultTable};
 use crate::sql::Query;
 use crate::sql::meaning::Meaning;
 use serde_json::{Map, Value};

@@ -1,5 +1,4 @@
 //! What is said of a figure beside its interval.
 
-pub(super) mod prior;
+pub(super) mod posterior;
 pub(super) mod simultaneous;
-pub(super) mod statement;

@@ -2,7 +2,7 @@
 
 use super::Answered;
 use super::ratio::Part;
-use crate::answer::tell::joint::{How, JointLaw};
+use crate::joint::{How, JointLaw};
 use crate::law::LawError;
 use crate::render::ResultFigure;
 use std::collections::HashMap;

@@ -23,7 +23,7 @@
 
 use super::{Answered, Basis, ErrorOf, Figure, Pairs, dot};
 use crate::answer::tell::Told;
-use crate::answer::tell::joint::{How, JointLaw};
+use crate::joint::{How, JointLaw};
 use crate::law::{Interval, LawError};
 use crate::render::ResultFigure;
 use crate::sql::{Aggregate, Formula, Operation};
@@ -312,7 +312,7 @@ fn grow(steps: &[Operation], parts: &[Span]) -> Option<Grown> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::tell::joint::Noise;
+    use crate::joint::Noise;
     use crate::law::{Method, NoiseLaw};
     use crate::numeric::tries::tries;
     use crate::sql::Expr;

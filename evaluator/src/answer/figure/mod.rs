@@ -16,13 +16,13 @@ mod ratio;
 pub(super) use change::{Change, Changes, of_ratios};
 pub(super) use ratio::Part;
 
-use crate::answer::tell::joint::{How, JointLaw, Solved};
-use crate::answer::tell::sums::Sums;
 use crate::answer::tell::{MOST_WIDER, Told, whole_ends};
 use crate::cube::Summand;
+use crate::joint::{How, JointLaw, Solved};
 use crate::law::{ErrorLaw, LawError, NoiseLaw, Term};
 use crate::posterior::{Alternative, p_value};
 use crate::projection::Shape;
+use crate::projection::Sums;
 use crate::projection::answer::Answer;
 use crate::render::ResultFigure;
 use crate::sql::{Aggregate, Formula, Linear};

@@ -17,8 +17,8 @@
 use super::Figure;
 use crate::answer::error::QueryError;
 use crate::answer::tell::Told;
-use crate::answer::tell::joint::How;
 use crate::cube::{Cube, Filter, Level, Number};
+use crate::joint::How;
 use crate::law::LawError;
 use crate::render::ResultFigure;
 use crate::sql::{Aggregate, Linear, Query, SelectColumn};

@@ -1,7 +1,7 @@
 //! Ratios of two linear figures, by Fieller's method.
 
 use super::{Answered, Basis, ErrorOf};
-use crate::answer::tell::joint::{How, JointLaw};
+use crate::joint::{How, JointLaw};
 use crate::law::{ErrorLaw, Interval, LawError};
 use crate::render::ResultFigure;
 use std::sync::Arc;
@@ -133,7 +133,7 @@ fn fieller(n: f64, d: f64, pair: &JointLaw, how: &How) -> Result<(f64, f64), Law
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::tell::joint::Noise;
+    use crate::joint::Noise;
     use crate::law::{Method, NoiseLaw};
 
     /// Of noise whose single steps matter no member is beyond the ends, however the set's gaps lie, and the ends are at members.

@@ -3,13 +3,13 @@
 //! Each channel has measurements and noise of its own, so what it tells is independent of what the others tell: estimates stand side by side, and
 //! so do the noises of their errors. What a figure makes of them is the figure's own affair.
 
-use super::joint::{JointLaw, Noise};
-use super::memo::Memo;
 use super::tables::Evaluator;
 use super::{AllRows, Family, Told};
 use crate::answer::error::QueryError;
 use crate::cube::{Cube, Quantity, Summand};
+use crate::joint::{JointLaw, Noise};
 use crate::law::NoiseLaw;
+use crate::memo::Memo;
 use crate::plan::{Block, Plan};
 use crate::recover::Recovery;
 use crate::release::values::Values;

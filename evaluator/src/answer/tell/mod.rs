@@ -1,17 +1,14 @@
 //! Tellers: who knows estimates of linear figures, and the joint law of their errors.
 
 pub(crate) mod channels;
-pub(crate) mod joint;
-mod memo;
 pub(crate) mod open;
 pub mod pool;
-pub(crate) mod sums;
 pub mod tables;
 
 use crate::answer::error::{MOST_ROWS, QueryError};
-use crate::answer::tell::joint::JointLaw;
 use crate::answer::tell::open::Answers;
 use crate::cube::{Cube, Level};
+use crate::joint::JointLaw;
 use crate::law::{ErrorLaw, Interval};
 use crate::render::Caveat;
 use crate::sql::Aggregate;

@@ -1,11 +1,11 @@
 //! A release opened for questions.
 
 use super::channels::Channels;
-use super::joint::JointLaw;
-use super::memo::Memo;
 use super::tables::Evaluator;
 use crate::answer::error::QueryError;
 use crate::cube::{Cube, Filter, Frame};
+use crate::joint::JointLaw;
+use crate::memo::Memo;
 use crate::plan::cost;
 use crate::plan::{Copy, Plan, Subject};
 use crate::recover::{Recovery, Source};

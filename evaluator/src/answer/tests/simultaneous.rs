@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::answer::tell::AllRows;
-use crate::render::MaxZ;
+use crate::joint::MaxZ;
 
 /// Every pair of aggregates of every pair of rows: the covariance of the joint law is that of the estimates'
 /// responses to every single noise.

@@ -10,14 +10,13 @@ use crate::answer::error::QueryError;
 use crate::answer::figure::question::{self, Labels, Question, Row};
 use crate::answer::tell::{Family, Teller};
 use crate::cube::Cube;
-use crate::projection::answer::{Answer, Estimator, Law, Projected};
-use crate::projection::bound::proven_factor;
+use crate::projection::Grounds;
+use crate::projection::answer::{Answer, Estimator, Projected};
 use crate::projection::key::{Key, Part, text_code};
 use crate::release::projection::{invalid, projection, values};
 use crate::release::{Manifest, Release, ReleaseError, wire};
 use crate::render::{Caveat, ResultTable};
 use crate::sql::{Aggregate, Linear, Query, quote_names};
-use serde::Serialize;
 use std::sync::Arc;
 use teller::Keyed;
 
@@ -171,7 +170,7 @@ impl Questions {
         level: f64,
         estimator: Estimator,
         most: usize,
-    ) -> Result<Vec<Explained>, QueryError> {
+    ) -> Result<Vec<Grounds>, QueryError> {
         let (query, cube) = self.read(sql)?;
         let teller = Keyed::new(self, cube, estimator);
         let asked = Question::new(&query)?;
@@ -188,86 +187,9 @@ impl Questions {
             let cells = sums.figures.first().map_or(0, |cells| cells.len() as u64);
             let (names, answer) =
                 (labels.row(asked.place(row.portion, &row.told.nodes)), sums.sum(&count, level)?);
-            Ok(Some(Explained::new(&self.projected, names, cells, &answer, level)))
+            Ok(Some(Grounds::new(&self.projected, names, cells, &answer, level)))
         };
         let rows = question::rows(&teller, &asked)?;
         rows.iter().take(most).filter_map(|r| row(r).transpose()).collect()
-    }
-}
-
-/// What one answer rests on.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Explained {
-    /// The row: its labels.
-    pub row: Vec<String>,
-    /// How many cells it sums up.
-    pub cells: u64,
-    /// The standard error; this and its parts are not numbers for the median of a sketch's rows.
-    pub std_error: f64,
-    /// The standard deviation of the noise in it.
-    pub noise: f64,
-    /// That of what other counts leave behind.
-    pub others: f64,
-    /// ‖x‖² as estimated from the released integers.
-    pub norm: f64,
-    /// What ‖x‖² is at most, but for a fiftieth of the interval's failure rate.
-    pub norm_bound: f64,
-    /// How the interval is justified.
-    pub interval: &'static str,
-    /// For a sketch the rows that count for this query, and how many lie outside the interval at each end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub order: Option<(u32, u32)>,
-    /// The interval that needs no limit theorem.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub proven: Option<Proven>,
-}
-
-/// An interval from the signs' r-wise independence alone.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Proven {
-    /// How many standard deviations it reaches.
-    pub factor: f64,
-    /// How many signs at once are independent.
-    pub independence: u32,
-    /// The lower end.
-    pub low: f64,
-    /// The upper end.
-    pub high: f64,
-}
-
-impl Explained {
-    /// Of an answer about these cells.
-    pub(crate) fn new(
-        projected: &Projected,
-        row: Vec<String>,
-        cells: u64,
-        answer: &Answer,
-        level: f64,
-    ) -> Explained {
-        let alpha = Projected::norm_failure(level);
-        let (norm, norm_bound) = projected.norm(alpha);
-        let independence = projected.projection().design.independence;
-        let proven = projected.proven(answer, level).filter(|_| cells == 1).map(|p| Proven {
-            factor: proven_factor(level + alpha, independence),
-            independence,
-            low: p.low,
-            high: p.high,
-        });
-        let others = answer.std_error * answer.std_error - answer.noise * answer.noise;
-        Explained {
-            row,
-            cells,
-            std_error: answer.std_error,
-            noise: answer.noise,
-            others: libm::sqrt(others.clamp(0.0, f64::INFINITY)),
-            norm,
-            norm_bound,
-            interval: answer.law.name(),
-            order: match answer.law {
-                Law::Order { rows, cut } => Some((rows, cut)),
-                _ => None,
-            },
-            proven,
-        }
     }
 }

@@ -2,12 +2,12 @@
 
 use super::Questions;
 use crate::answer::error::QueryError;
-use crate::answer::tell::joint::JointLaw;
 use crate::answer::tell::open::Answers;
-use crate::answer::tell::sums::Sums;
 use crate::answer::tell::{Errors, Family, Teller, Told};
 use crate::cube::{Cube, Filter, Level, odometer};
+use crate::joint::JointLaw;
 use crate::projection::Shape;
+use crate::projection::Sums;
 use crate::projection::answer::Estimator;
 use crate::projection::key::{Part, text_code};
 use crate::projection::weighted::Weighed;

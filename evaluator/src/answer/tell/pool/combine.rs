@@ -5,9 +5,9 @@
 
 use super::{AllSums, Pool, Sums, Tables};
 use crate::answer::error::QueryError;
-use crate::answer::tell::joint::{JointLaw, Noise, without_traces};
 use crate::answer::tell::{Best, Told};
 use crate::cube::{ClassedDimension, Filter};
+use crate::joint::{JointLaw, Noise, without_traces};
 use crate::law::{ErrorLaw, LawError, NoiseLaw, Term};
 use crate::numeric::pivoted::{Gram, Pivoted};
 use crate::sql::Aggregate;

@@ -1,11 +1,12 @@
 //! The joint laws of a query's groups: one for each kind of group that the release cannot tell apart.
 
+use super::Evaluator;
 use super::part::{Part, Reach};
-use super::{Evaluator, merge_gaussians};
 use crate::answer::error::AnswerError;
 use crate::answer::tell::AllRows;
-use crate::answer::tell::joint::{JointLaw, Noise};
 use crate::cube::{Axis, Frame, Level, MAX_WEIGHTS};
+use crate::joint::merge_gaussians;
+use crate::joint::{JointLaw, Noise};
 use crate::law::NoiseLaw;
 use crate::recover::zeros::Lumped;
 use crate::recover::{RecoverError, Recovery, Source};

@@ -7,16 +7,15 @@
 //! out once for each kind of group and kept for later queries that look alike too.
 
 mod laws;
-mod merge_gaussians;
 mod part;
 mod suggestion;
 
-use super::joint::JointLaw;
-use super::memo::Memo;
 use super::{Family, Told};
 use crate::answer::error::{AnswerError, MOST_ROWS};
 use crate::cube::{Cube, Cuboid, Filter, Level, odometer};
+use crate::joint::JointLaw;
 use crate::law::ErrorLaw;
+use crate::memo::Memo;
 use crate::recover::{RecoverError, Recovery, Source};
 use crate::sql::{Aggregate, Present};
 use std::sync::{Arc, Mutex, PoisonError};

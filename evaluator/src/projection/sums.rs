@@ -4,9 +4,9 @@
 //! known is an interval of every sum of cells, whatever their weights, and of every share of one in another. A combination of
 //! figures is such a sum again, so its interval is as good as theirs.
 
+use super::answer::{Answer, Estimator, Projected};
+use super::weighted::{Weighed, together};
 use crate::law::LawError;
-use crate::projection::answer::{Answer, Estimator, Projected};
-use crate::projection::weighted::{Weighed, together};
 use crate::sql::Linear;
 use std::sync::Arc;
 

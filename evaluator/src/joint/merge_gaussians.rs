@@ -7,14 +7,14 @@
 //! uniform number couples the two. So figure `j` is off by `Σ |C_ij|` at most, which is added to its intervals: nothing, where `s` is large.
 
 /// So few noises are kept each, with their exact law.
-pub(super) const FEW: usize = 2048;
+pub(crate) const FEW: usize = 2048;
 /// From this parameter on a sum of so many is turned: what intervals gain is below one part in ten thousand of a standard error.
 pub(crate) fn is_wide(noises: usize, variance: f64) -> bool {
     noises > FEW && variance > 1e8 * noises as f64
 }
 
 /// As many rows as columns with the same scalar products of columns, and for each column the sum of its absolute values.
-pub(super) fn merged(rows: &[Vec<f64>], width: usize) -> (Vec<Vec<f64>>, Vec<f64>) {
+pub(crate) fn merged(rows: &[Vec<f64>], width: usize) -> (Vec<Vec<f64>>, Vec<f64>) {
     let mut columns: Vec<Vec<f64>> = (0..width).map(|j| rows.iter().map(|row| row[j]).collect()).collect();
     let off = columns.iter().map(|c| c.iter().map(|v| v.abs()).sum()).collect();
     let mut out = vec![vec![0.0; width]; width.min(rows.len())];

@@ -1,8 +1,6 @@
-//! What is asked of an answer beside its interval: the probability of a statement, a prior.
+//! What is asked of an answer beside its interval: a statement, whose probability is told, and a prior.
 
-use crate::answer::figure::{Answered, ErrorOf};
-use crate::law::LawError;
-use crate::posterior::{CountPosterior, prob_between, prob_greater};
+use super::CountPosterior;
 use crate::projection::order::sure;
 use std::str::FromStr;
 
@@ -61,17 +59,18 @@ impl FromStr for Statement {
         };
         let number = |t: &str| t.trim().parse::<f64>().ok().filter(|c| c.is_finite()).ok_or_else(no);
         let t = text.trim();
-        let starts = [(">=", 0), ("<=", 1), ("≥", 0), ("≤", 1), (">", 2), ("<", 3)];
-        for (start, which) in starts {
-            if let Some(rest) = t.strip_prefix(start) {
-                let c = number(rest)?;
-                return Ok(match which {
-                    0 => Statement::AtLeast(c),
-                    1 => Statement::AtMost(c),
-                    2 => Statement::Above(c),
-                    _ => Statement::Below(c),
-                });
-            }
+        let starts: [(&str, fn(f64) -> Statement); 6] = [
+            (">=", Statement::AtLeast),
+            ("<=", Statement::AtMost),
+            ("≥", Statement::AtLeast),
+            ("≤", Statement::AtMost),
+            (">", Statement::Above),
+            ("<", Statement::Below),
+        ];
+        if let Some((rest, made)) =
+            starts.iter().find_map(|(start, made)| Some((t.strip_prefix(start)?, made)))
+        {
+            return number(rest).map(made);
         }
         let lower = t.to_ascii_lowercase();
         let (a, b) = lower.strip_prefix("between ").and_then(|r| r.split_once(" and ")).ok_or_else(no)?;
@@ -121,48 +120,8 @@ impl FromStr for PriorChoice {
 }
 
 impl Statement {
-    /// Its probability under the flat prior. For a ratio the denominator is taken to be positive.
-    pub(crate) fn probability(&self, answered: &Answered) -> Result<f64, LawError> {
-        match &answered.error {
-            ErrorOf::Linear(solved) => {
-                let (law, y) = (&solved.law, answered.estimate);
-                let equal = |c: f64| law.pmf(c - y);
-                Ok(match *self {
-                    Statement::Above(c) => prob_greater(law, y, c),
-                    Statement::AtLeast(c) => prob_greater(law, y, c) + equal(c),
-                    Statement::Below(c) => 1.0 - prob_greater(law, y, c) - equal(c),
-                    Statement::AtMost(c) => 1.0 - prob_greater(law, y, c),
-                    Statement::Between(a, b) => prob_between(law, y, a, b),
-                }
-                .clamp(0.0, 1.0))
-            }
-            ErrorOf::Ratio { pair, numerator, denominator } => {
-                // R > c exactly when N − c·D > 0.
-                let above = |c: f64, or_equal: bool| -> Result<f64, LawError> {
-                    let law = pair.combine(&[1.0, -c])?;
-                    let y = numerator - c * denominator;
-                    Ok(prob_greater(&law, y, 0.0) + if or_equal { law.pmf(-y) } else { 0.0 })
-                };
-                Ok(match *self {
-                    Statement::Above(c) => above(c, false)?,
-                    Statement::AtLeast(c) => above(c, true)?,
-                    Statement::Below(c) => 1.0 - above(c, true)?,
-                    Statement::AtMost(c) => 1.0 - above(c, false)?,
-                    Statement::Between(a, b) => above(a, true)? - above(b, false)?,
-                }
-                .clamp(0.0, 1.0))
-            }
-            ErrorOf::Rows(rows) if !rows.is_empty() => Ok(self.sure(rows)),
-            // No cells are no units, for sure; and of a mean of a sketch's rows nothing is known.
-            ErrorOf::Rows(_) if answered.low == answered.high => {
-                Ok(f64::from(u8::from(self.holds(answered.estimate))))
-            }
-            ErrorOf::Rows(_) => Ok(f64::NAN),
-        }
-    }
-
     /// How sure the order of a sketch's rows makes it, at least.
-    fn sure(&self, rows: &[f64]) -> f64 {
+    pub(crate) fn sure(&self, rows: &[f64]) -> f64 {
         let side =
             |holds: &dyn Fn(f64) -> bool| sure(rows.iter().filter(|&&row| holds(row)).count(), rows.len());
         match *self {
@@ -182,6 +141,18 @@ impl Statement {
             Statement::AtMost(c) => value <= c,
             Statement::Between(a, b) => a <= value && value <= b,
         }
+    }
+
+    /// Its probability, where `above` tells that of more than a number, or of at least so much.
+    pub(crate) fn probability_by<E>(&self, above: impl Fn(f64, bool) -> Result<f64, E>) -> Result<f64, E> {
+        Ok(match *self {
+            Statement::Above(c) => above(c, false)?,
+            Statement::AtLeast(c) => above(c, true)?,
+            Statement::Below(c) => 1.0 - above(c, true)?,
+            Statement::AtMost(c) => 1.0 - above(c, false)?,
+            Statement::Between(a, b) => above(a, true)? - above(b, false)?,
+        }
+        .clamp(0.0, 1.0))
     }
 
     /// Its probability under the posterior of a count.

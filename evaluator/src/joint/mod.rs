@@ -4,9 +4,14 @@
 //! figures side by side keeps every covariance: the error of any linear combination is the combination of the
 //! coefficients, and its law is exact.
 
-use super::memo::Memo;
-use super::sums::Sums;
+mod largest;
+pub(crate) mod merge_gaussians;
+
+pub use largest::MaxZ;
+
 use crate::law::{ErrorLaw, Interval, LawError, Method, NoiseLaw, Term};
+use crate::memo::Memo;
+use crate::projection::Sums;
 use std::sync::{Arc, OnceLock};
 
 /// `copies` independent noises of one measurement that enter every figure in the same way.
