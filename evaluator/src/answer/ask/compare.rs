@@ -21,8 +21,7 @@ use crate::answer::figure::question::{self, Labels, Question, Row};
 use crate::answer::figure::{Answered, Changes, Figure, Pairs, of_ratios};
 use crate::answer::tell::{Teller, Told};
 use crate::joint::How;
-use crate::render::Together;
-use crate::render::{Caveat, ColumnKind, ResultCell, ResultColumn, ResultTable};
+use crate::render::{Caveat, ColumnKind, ResultCell, ResultColumn, ResultTable, Together};
 use crate::sql::{Query, SelectColumn};
 
 const PERCENT: &str = "ratio: Fieller interval; std error by the delta method";

@@ -7,9 +7,9 @@ use crate::answer::tell::{Family, Teller, Told};
 use crate::cube::Filter;
 use crate::joint::{JointLaw, Solved};
 use crate::law::{ErrorLaw, LawError};
+use crate::memo::Memo;
 use crate::posterior::{CountPosterior, Prior, PriorChoice, Statement, Total, prob_between, prob_greater};
 use crate::sql::Aggregate;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What is known of a count beforehand.
@@ -99,15 +99,15 @@ fn noted(prior: &str) -> String {
 /// Posteriors: one for each law, estimate and total.
 #[derive(Default)]
 pub(crate) struct Posteriors {
-    made: HashMap<(usize, u64, u64), (Arc<Solved>, Arc<CountPosterior>)>,
+    made: Memo<(usize, u64, u64), (Arc<Solved>, Arc<CountPosterior>)>,
     /// What the total's error is beside the count's: β and U, by the laws they come from, which are kept alive.
-    beside: HashMap<(usize, usize), (Arc<Solved>, Arc<JointLaw>, f64, ErrorLaw)>,
+    beside: Memo<(usize, usize), (Arc<Solved>, Arc<JointLaw>, f64, ErrorLaw)>,
 }
 
 impl Posteriors {
     /// The posterior of a count; where a prior speaks of an estimated total, that is the last aggregate.
     pub(crate) fn of(
-        &mut self,
+        &self,
         answered: &Answered,
         figure: &Figure,
         told: &Told,
@@ -122,29 +122,23 @@ impl Posteriors {
             CountPrior::OfTotal { .. } => estimates.last().copied().unwrap_or(0.0),
         };
         let key = (Arc::as_ptr(solved) as usize, answered.estimate.to_bits(), total.to_bits());
-        if let Some((_, known)) = self.made.get(&key) {
-            return Ok(known.clone());
-        }
-        let made = match prior {
-            CountPrior::Prior(prior) => CountPosterior::new(&solved.law, answered.estimate, prior)?,
-            CountPrior::OfTotal { p } => {
-                let laws = (Arc::as_ptr(solved) as usize, Arc::as_ptr(law) as usize);
-                let (slope, rest) = match self.beside.get(&laws) {
-                    Some((.., slope, rest)) => (*slope, rest.clone()),
-                    None => {
+        // The laws are kept alive, so that their addresses stay their own.
+        let (_, posterior) = self.made.of(key, || {
+            let made = match prior {
+                CountPrior::Prior(prior) => CountPosterior::new(&solved.law, answered.estimate, prior)?,
+                CountPrior::OfTotal { p } => {
+                    let laws = (Arc::as_ptr(solved) as usize, Arc::as_ptr(law) as usize);
+                    let (.., slope, rest) = self.beside.of(laws, || {
                         let (slope, rest) = beside(&solved.law, figure, law)?;
-                        self.beside.insert(laws, (solved.clone(), law.clone(), slope, rest.clone()));
-                        (slope, rest)
-                    }
-                };
-                let total = Total { estimate: total, slope, rest };
-                CountPosterior::of_total(&solved.law, answered.estimate, p, &total)?
-            }
-        };
-        // The law is kept alive, so that its address stays its own.
-        let made = Arc::new(made);
-        self.made.insert(key, (solved.clone(), made.clone()));
-        Ok(made)
+                        Ok::<_, QueryError>((solved.clone(), law.clone(), slope, rest))
+                    })?;
+                    let total = Total { estimate: total, slope, rest };
+                    CountPosterior::of_total(&solved.law, answered.estimate, p, &total)?
+                }
+            };
+            Ok::<_, QueryError>((solved.clone(), Arc::new(made)))
+        })?;
+        Ok(posterior)
     }
 }
 

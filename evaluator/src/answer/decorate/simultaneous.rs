@@ -9,8 +9,7 @@ use crate::answer::error::QueryError;
 use crate::answer::figure::question::{Question, Row};
 use crate::answer::figure::{Answered, Figure, Pairs};
 use crate::answer::tell::{AllRows, Errors, Teller};
-use crate::joint::MaxZ;
-use crate::joint::{How, Noise, without_traces};
+use crate::joint::{How, MaxZ, Noise, without_traces};
 use crate::render::Together;
 use crate::sql::Aggregate;
 

@@ -57,38 +57,31 @@ impl Teller for Pool<'_> {
         let nodes = family.rows;
         let mut rows = Rows::new(self, family);
         let mut known: HashMap<Vec<u64>, Arc<Kind>> = HashMap::new();
-        let mut tables = HashMap::new();
+        let tables = Memo::default();
         let mut out = Vec::with_capacity(nodes.len());
         for node in nodes {
             let classes = rows.classes(node);
             let look: Vec<u64> =
                 family.group_by.iter().flat_map(|at| classes[at.dimension].look.iter().copied()).collect();
-            let mut kind = known.get(&look).cloned();
-            let sums = match kind.is_some() {
-                true => None,
-                false => {
-                    let Some(sums) = rows.sums(&classes) else {
+            let kind = match known.get(&look) {
+                Some(kind) => kind.clone(),
+                None => {
+                    let few = |sums: &AllSums| nodes.len() as f64 * self.cells(sums) <= MOST_CELLS;
+                    let Some(sums) = rows.sums(&classes).filter(few) else {
                         return self.figure_by_figure(family);
                     };
-                    if nodes.len() as f64 * self.cells(&sums) > MOST_CELLS {
-                        return self.figure_by_figure(family);
+                    let made = Arc::new(rows.kind(node, sums)?);
+                    if !made.alone {
+                        known.insert(look, made.clone());
                     }
-                    Some(sums)
+                    made
                 }
             };
-            if let Some(sums) = sums {
-                let made = Arc::new(rows.kind(node, sums)?);
-                if !made.alone {
-                    known.insert(look, made.clone());
-                }
-                kind = Some(made);
-            }
-            let Some(kind) = kind else { continue };
             let values: Vec<Vec<f64>> = kind
                 .combined
                 .sources
                 .iter()
-                .map(|source| self.values(source, &kind, &classes, &mut tables))
+                .map(|source| self.values(source, &kind, &classes, &tables))
                 .collect::<Result<_, _>>()?;
             let Some(ways) = &kind.ways else { return Err(self.not_told(family)) };
             out.push(ways.told(node, &values));
@@ -172,7 +165,7 @@ impl Pool<'_> {
         source: &Source,
         kind: &Kind,
         classes: &[Arc<Classes>],
-        tables: &mut HashMap<(usize, Cuboid), Arc<[f64]>>,
+        tables: &Memo<(usize, Cuboid), Arc<[f64]>>,
     ) -> Result<Vec<f64>, QueryError> {
         if kind.alone {
             return Ok(source.estimates.clone());
@@ -181,14 +174,7 @@ impl Pool<'_> {
         let own = &self.tables[source.tables];
         for sums in kind.combined.sums.get(source.tables).into_iter().flatten() {
             let key = (source.tables, sums.cuboid.clone());
-            let table = match tables.get(&key) {
-                Some(table) => Arc::clone(table),
-                None => {
-                    let table = own.evaluator.summands(&sums.cuboid)?;
-                    tables.insert(key, table.clone());
-                    table
-                }
-            };
+            let table = tables.of(key, || own.evaluator.summands(&sums.cuboid))?;
             let sum = summed(&table, &sums.at, classes);
             for (value, functional) in values.iter_mut().zip(&source.functionals) {
                 let number = functional.checked_sub(kind.combined.first);
@@ -203,8 +189,9 @@ impl Pool<'_> {
     /// Why a family is not told: what the first release says that has a reason.
     fn not_told(&self, family: &Family) -> QueryError {
         let why = |release: &&super::Answers| {
-            let own = self.own_family(release, family)?;
-            release.evaluator().rows(&own.family(family.rows)).err()
+            let (figures, group_by) = self.own_terms(release, family)?;
+            let own = Family { figures: &figures, group_by: &group_by, rows: family.rows };
+            release.evaluator().rows(&own).err()
         };
         let found = self.releases.iter().find_map(why).map(QueryError::from);
         found.unwrap_or_else(|| QueryError::Together("they do not tell it together".into()))
@@ -214,8 +201,8 @@ impl Pool<'_> {
     fn figure_by_figure(&self, family: &Family) -> Result<Vec<Told>, QueryError> {
         let mut each: Vec<(usize, std::vec::IntoIter<Told>)> = Vec::new();
         for (at, release) in self.releases.iter().enumerate() {
-            let Some(own) = self.own_family(release, family) else { continue };
-            let own = own.family(family.rows);
+            let Some((figures, group_by)) = self.own_terms(release, family) else { continue };
+            let own = Family { figures: &figures, group_by: &group_by, rows: family.rows };
             if let Ok(rows) = release.evaluator().rows(&own) {
                 each.push((at, rows.into_iter()));
             }
@@ -236,8 +223,8 @@ impl Pool<'_> {
         Ok(out)
     }
 
-    /// A family in a release's own terms; `None` where it lacks a dimension or a level.
-    fn own_family(&self, release: &super::Answers, family: &Family) -> Option<Own> {
+    /// A family's figures and levels in a release's own terms; `None` where it lacks a dimension or a level.
+    fn own_terms(&self, release: &super::Answers, family: &Family) -> Option<(Vec<Aggregate>, Vec<Level>)> {
         let cube = release.cube();
         let own = |d: usize| {
             let from = self.dims.get(d)?;
@@ -250,10 +237,8 @@ impl Pool<'_> {
             (0..=to.finest()).find(|&l| to.ancestors(to.finest(), l) == up).map(|l| Level::new(d, l))
         };
         let figure = |a: &Aggregate| Some(Aggregate { filter: a.filter.renumbered(own)?, ..a.clone() });
-        Some(Own {
-            figures: family.figures.iter().map(figure).collect::<Option<_>>()?,
-            group_by: family.group_by.iter().map(level).collect::<Option<_>>()?,
-        })
+        let figures = family.figures.iter().map(figure).collect::<Option<_>>()?;
+        Some((figures, family.group_by.iter().map(level).collect::<Option<_>>()?))
     }
 
     /// Which releases are taken by themselves: those of one kind of noise, and each one.
@@ -305,18 +290,6 @@ pub(crate) fn together(told: Vec<Told>) -> Result<Option<Told>, LawError> {
     let ways = Combined::of_figures(figures, &told).ways(figures, &[])?;
     let values: Vec<Vec<f64>> = told.into_iter().map(|(_, t)| t.estimates).collect();
     Ok(ways.map(|ways| ways.told(&[], &values)))
-}
-
-/// A family in a release's own terms.
-struct Own {
-    figures: Vec<Aggregate>,
-    group_by: Vec<Level>,
-}
-
-impl Own {
-    fn family<'a>(&'a self, rows: &'a [Vec<u32>]) -> Family<'a> {
-        Family { figures: &self.figures, group_by: &self.group_by, rows }
-    }
 }
 
 impl<'a> Rows<'a> {

@@ -119,15 +119,11 @@ impl<S: Source> Evaluator<S> {
     /// A recovered table, kept for the next query while it is not too large.
     pub fn table(&self, cuboid: &Cuboid) -> Result<Arc<[f64]>, RecoverError> {
         self.recovery.check_determined(cuboid)?;
-        self.kept(cuboid)
+        self.summands(cuboid)
     }
 
-    /// A table whose sums are the best estimates of all queries that can be estimated from it.
+    /// A table whose sums are the best estimates of all queries that can be estimated from it, kept alike.
     pub(crate) fn summands(&self, cuboid: &Cuboid) -> Result<Arc<[f64]>, RecoverError> {
-        self.kept(cuboid)
-    }
-
-    fn kept(&self, cuboid: &Cuboid) -> Result<Arc<[f64]>, RecoverError> {
         let lock = || self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         {
             let mut kept = lock();
@@ -151,7 +147,7 @@ impl<S: Source> Evaluator<S> {
     /// (0 where it does not).
     fn estimates(&self, part: &Part, sizes: &[usize]) -> Result<(Vec<usize>, Vec<f64>), AnswerError> {
         // What the queries below cannot tell has no error law either, and is refused there.
-        Ok(Self::sums(part, &self.kept(&part.cuboid)?, sizes))
+        Ok(Self::sums(part, &self.summands(&part.cuboid)?, sizes))
     }
 
     /// The error law of the cell of a table that is known least well.
