@@ -37,7 +37,7 @@ fn draft(data: &Path, folder: &Path) -> Result<String, Failure> {
         })
     };
     if found.iter().all(|file| file.format == Format::Csv) && !files.first().is_some_and(parquet) {
-        return Ok(crate::spec::draft_of(&files, data, folder)?);
+        return Ok(crate::spec::draft(&files, data, folder)?);
     }
     #[cfg(not(feature = "parquet"))]
     return Err(ingest::IngestError::NoParquet.into());

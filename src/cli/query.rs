@@ -1,6 +1,6 @@
 //! `margins query`: SELECTs answered from one release file, or several of one dataset.
 
-pub mod args;
+pub(crate) mod args;
 
 use super::batch::statements;
 use super::output::{self, MOST};

@@ -20,7 +20,7 @@ pub(super) fn over_bound(spec: &Spec, job: &Job, why: LedgerError) -> CompileErr
 }
 
 /// The budget of a release of this spec that is charged no more than what is left; `None` where that is nothing.
-pub fn share(spec: &Spec, currency: Currency, left: Rational) -> Option<Rational> {
+pub(crate) fn share(spec: &Spec, currency: Currency, left: Rational) -> Option<Rational> {
     let k = Rational::whole(spec.account_name().unit_of.into());
     let one = left.checked_div(k)?;
     let own = match currency {

@@ -31,9 +31,9 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-pub use accuracy::share;
-pub use job::Job;
-pub use projection::Designed;
+pub(crate) use accuracy::share;
+pub(crate) use job::Job;
+pub(crate) use projection::Designed;
 
 use crate::exact::Rational;
 use crate::ledger::{self, Chain, Ledger, LedgerError, Receipt};

@@ -12,9 +12,9 @@ use std::fs::File;
 use std::io::Read;
 
 /// What stands for the line before the first one.
-pub const ROOT: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+pub(crate) const ROOT: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 /// The longest a ledger may be.
-pub const MAX_LEDGER: u64 = 1 << 30;
+pub(crate) const MAX_LEDGER: u64 = 1 << 30;
 
 /// How a line begins that closes a charge; that of a charge goes on with another letter.
 const CLOSING: &[u8] = b"{\"charge\":";

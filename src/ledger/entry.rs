@@ -9,13 +9,13 @@ use crate::release::{Currency, canonical, is_day, is_name};
 use serde::{Deserialize, Serialize};
 
 /// The format of ledgers that this program writes. The first one was neither signed nor about one dataset.
-pub const LEDGER_FORMAT: u32 = 2;
+pub(crate) const LEDGER_FORMAT: u32 = 2;
 
 /// What a line says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Said {
+pub(crate) enum Said {
     /// The first line: whose account this is.
     Opened {
         /// The format of the ledger.
@@ -39,7 +39,7 @@ pub enum Said {
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Entry {
+pub(crate) struct Entry {
     /// What it says.
     #[serde(flatten)]
     pub said: Said,

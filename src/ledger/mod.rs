@@ -24,15 +24,15 @@ mod charge;
 mod entry;
 pub(crate) mod proof;
 pub(crate) mod published;
-pub mod spent;
+pub(crate) mod spent;
 #[cfg(test)]
 mod tests;
 
-pub use bound::Bound;
-pub use chain::{Chain, MAX_LEDGER, ROOT};
-pub use charge::{Alone, Charge};
-pub use entry::{Entry, LEDGER_FORMAT, Said};
-pub use spent::{Exact, Spent};
+pub(crate) use bound::Bound;
+pub(crate) use chain::{Chain, MAX_LEDGER, ROOT};
+pub(crate) use charge::{Alone, Charge};
+pub(crate) use entry::{Entry, LEDGER_FORMAT, Said};
+pub(crate) use spent::{Exact, Spent};
 
 use crate::exact::Rational;
 use crate::release::{Currency, KeyError, SigningKey, canonical, parts};

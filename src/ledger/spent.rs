@@ -24,10 +24,10 @@ use dashu_ratio::RBig;
 use std::collections::BTreeMap;
 
 /// An exact rational of any length.
-pub type Exact = RBig;
+pub(crate) type Exact = RBig;
 
 /// The same number.
-pub fn exact(r: Rational) -> Exact {
+pub(crate) fn exact(r: Rational) -> Exact {
     RBig::from_parts(IBig::from(r.numerator()), UBig::from(r.denominator()))
 }
 

@@ -27,7 +27,7 @@ pub(crate) mod signer;
 #[cfg(test)]
 mod tests;
 pub(crate) mod warnings;
-pub mod words;
+pub(crate) mod words;
 
 pub use charging::Charging;
 pub use error::MakeError;

@@ -30,13 +30,13 @@ pub fn counted(n: u64, what: &str) -> String {
 }
 
 /// What was spent: nine decimals, or nine digits of very little.
-pub fn decimals(r: Rational) -> String {
+pub(crate) fn decimals(r: Rational) -> String {
     let x = r.to_f64();
     if x < 1e-4 { format!("{x:.8e}") } else { format!("{x:.9}") }
 }
 
 /// A text as one word for a shell: what is inside is not obeyed by it.
-pub fn word(text: &str) -> String {
+pub(crate) fn word(text: &str) -> String {
     if !text.is_empty()
         && text.chars().all(|c| c.is_alphanumeric() || "_./:@%+=,-".contains(c) || cfg!(windows) && c == '\\')
     {

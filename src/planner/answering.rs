@@ -10,14 +10,14 @@ use crate::plan::{Form, Plan};
 pub const EQUAL: f64 = 1e-3;
 
 /// The largest table that is asked for.
-pub fn largest<'a>(frame: &Frame, plan: &'a Plan) -> Option<&'a Cuboid> {
+pub(crate) fn largest<'a>(frame: &Frame, plan: &'a Plan) -> Option<&'a Cuboid> {
     let asked = plan.rows().workload.iter().map(|t| &t.cuboid);
     asked.max_by(|a, b| frame.cells(a).total_cmp(&frame.cells(b)))
 }
 
 /// How many numbers the first answer of the largest table goes through: of components measured one by one those below it; of whole tables all
 /// there are, since each tells something of the total.
-pub fn answering(frame: &Frame, plan: &Plan) -> f64 {
+pub(crate) fn answering(frame: &Frame, plan: &Plan) -> f64 {
     let single = |m: &crate::plan::Measurement| matches!(m.block.form(), Form::Component | Form::Based);
     if plan.rows().measurements.iter().all(single) {
         return largest(frame, plan).map_or(0.0, |t| frame.spread(t));
@@ -30,7 +30,7 @@ const QUICK: f64 = (1u64 << 16) as f64;
 
 /// The index of the candidate that is best by the request's objective, the first of equals; but where answers from it go through many numbers,
 /// and those from one that is [`EQUAL`] to it through half as many or fewer, that one. Vast ones only if there are no others.
-pub fn best<'a>(
+pub(crate) fn best<'a>(
     request: &Request,
     candidates: impl Iterator<Item = (usize, &'a Candidate)> + Clone,
 ) -> Option<usize> {

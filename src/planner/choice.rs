@@ -16,7 +16,7 @@ pub fn plan(request: &Request) -> Result<Planned, PlanError> {
 
 /// The plan for a request: the strategy asked for, or of all that apply the one that is best by its objective
 /// (the weighted total variance, by default). The choice looks at the workload only, so it costs no privacy.
-pub fn choose(request: &Request, look: Look) -> Result<Choice, PlanError> {
+pub(crate) fn choose(request: &Request, look: Look) -> Result<Choice, PlanError> {
     let found = if request.sums.is_empty() { search(request, look) } else { sums::choose(request, look) };
     // A search that was stopped has found something, or nothing: nobody may take it for the best.
     if request.watch.is_stopped() { Err(PlanError::Stopped) } else { found }

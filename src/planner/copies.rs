@@ -4,7 +4,7 @@
 //! precise copy whose cells are all known to within it, found by trying: the law of the worst cell is exact, a secret centre included.
 
 use super::choice::choose;
-pub use super::chosen::Copies;
+pub(crate) use super::chosen::Copies;
 use super::chosen::{Choice, Look};
 use super::context::drawable;
 use super::planned::PlanError;
@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What a recipient is to have.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wish {
+pub(crate) struct Wish {
     /// Who.
     pub name: String,
     /// How precise: a budget, or the widest interval.
@@ -90,7 +90,7 @@ const FINE: f64 = 1.0 + 1.0 / 256.0;
 const HAIR: f64 = 1.0 + 1.0 / 1024.0;
 
 /// The plan for a request with recipients, and the plans of all copies.
-pub fn copies(
+pub(crate) fn copies(
     request: &Request,
     look: Look,
     mode: Mode,

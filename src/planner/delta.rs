@@ -9,19 +9,19 @@ use crate::plan::{Measure, Noise, convert};
 use std::sync::{Arc, LazyLock};
 
 /// The δ that is compared with: one in a billion.
-pub static DELTA: LazyLock<Rational> =
+pub(crate) static DELTA: LazyLock<Rational> =
     LazyLock::new(|| Rational::new(1, 1_000_000_000).unwrap_or(Rational::ONE));
 
 /// The plan under Gaussian noise for the same request.
 #[derive(Debug, Clone)]
-pub struct WithDelta {
+pub(crate) struct WithDelta {
     /// Its strategy is the one asked for; `residual` for `auto`, which is best or close to it, and quick.
     pub planned: Planned,
 }
 
 /// For a request under pure ε: the plan at the largest ρ that ε and [`DELTA`] allow. `None` for other requests, and where there is
 /// no such plan.
-pub fn with_delta(request: &Request) -> Option<WithDelta> {
+pub(crate) fn with_delta(request: &Request) -> Option<WithDelta> {
     if !request.noise.is_pure() {
         return None;
     }

@@ -23,7 +23,7 @@ pub fn predict_at(request: &Request, plan: &Plan, times: f64) -> Result<Predicti
 }
 
 /// What a plan promises for these tables and questions, asked for or not. The request is that of the plan, over its levels.
-pub fn judge(request: &Request, plan: &Plan, tables: Vec<Table>) -> Vec<Spread> {
+pub(crate) fn judge(request: &Request, plan: &Plan, tables: Vec<Table>) -> Vec<Spread> {
     let frame = Frame::new(&request.cube, &plan.levels);
     let closure = Closure::new(&request.cube, &frame, &tables);
     let plan = plan.with_workload(tables.clone());

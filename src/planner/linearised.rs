@@ -13,7 +13,7 @@ use super::objective::{CARE, Certificate, Objective};
 use super::request::Request;
 
 /// The recovery of all cells, as far as variances go.
-pub struct Linearised {
+pub(crate) struct Linearised {
     /// `C_k`; nothing is paid for what is known.
     pub price: Vec<f64>,
     /// `p`: the plan costs `Σ C/u^p`.

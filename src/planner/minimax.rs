@@ -33,7 +33,7 @@ const MOST_UPDATES: usize = 20_000;
 
 /// The `p` of `Σ C/u^p`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Power {
+pub(crate) enum Power {
     /// ½.
     Root,
     /// 1.

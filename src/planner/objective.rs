@@ -19,7 +19,7 @@ pub enum Among {
 
 impl Among {
     /// In words: the least of these.
-    pub const fn words(self) -> &'static str {
+    pub(crate) const fn words(self) -> &'static str {
         match self {
             Among::Plan => "plans with these blocks",
             Among::Tables => "whole tables",
@@ -28,7 +28,7 @@ impl Among {
     }
 
     /// In `plan --json`.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Among::Plan | Among::Tables => "plan",
             Among::Gaussian => "gaussian",

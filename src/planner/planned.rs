@@ -10,7 +10,7 @@ use crate::plan::{BudgetRule, Measure, Plan, Subject, Table};
 use std::sync::Arc;
 
 /// The most cells of a table that is asked for: with so many a section of a release is full.
-pub const MOST_ASKED: u64 = 1 << 28;
+pub(crate) const MOST_ASKED: u64 = 1 << 28;
 
 /// Why no plan could be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -107,7 +107,7 @@ pub struct Candidate {
 
 /// What strategies are compared by. `exact` is the largest ratio of a squared margin to its target's, where it is known from the law of the
 /// noise; normal errors are assumed otherwise.
-pub fn score(request: &Request, prediction: &Prediction, exact: Option<f64>) -> f64 {
+pub(crate) fn score(request: &Request, prediction: &Prediction, exact: Option<f64>) -> f64 {
     let worst_by = |scale: &dyn Fn(usize) -> f64| -> f64 {
         prediction.tables.iter().enumerate().map(|(t, s)| s.max * scale(t)).fold(0.0, f64::max)
     };

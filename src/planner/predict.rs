@@ -4,7 +4,7 @@ mod sums;
 mod tree;
 mod unequal;
 
-pub use unequal::{Kind, glance, is_too_much, kinds, work};
+pub(crate) use unequal::{glance, is_too_much, kinds, work};
 
 use super::closure::bases::bases_of;
 use super::closure::{Closure, Spread};

@@ -25,7 +25,7 @@ const STEPS: i32 = 24;
 const APART: f64 = 0.01;
 
 /// [`choose`], for a request whose budget is the ρ that (ε, δ) convert to: with a larger one where the plan's own law allows that.
-pub fn choose_within(
+pub(crate) fn choose_within(
     request: &Request,
     look: Look,
     (epsilon, delta): (Rational, Rational),

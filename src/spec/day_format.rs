@@ -80,7 +80,7 @@ fn open(rest: &[u8]) -> usize {
 }
 
 /// Seconds and billionths of one from the beginning of the day, by what stands behind it.
-pub fn clock(text: &[u8]) -> Option<(i64, u32)> {
+pub(crate) fn clock(text: &[u8]) -> Option<(i64, u32)> {
     let two = |text: &[u8], below: i64| match text {
         [a, b] if a.is_ascii_digit() && b.is_ascii_digit() => {
             Some(i64::from(a - b'0') * 10 + i64::from(b - b'0')).filter(|n| *n < below)

@@ -10,14 +10,14 @@ pub(crate) const MAX_SPEC: u64 = 4 << 20;
 pub(super) const MAX_ATTACHED: u64 = 256 << 20;
 
 /// How many bytes a regular file has.
-pub fn regular(path: &Path) -> io::Result<u64> {
+pub(crate) fn regular(path: &Path) -> io::Result<u64> {
     let metadata = std::fs::metadata(path)?;
     crate::files::regular(&metadata)?;
     Ok(metadata.len())
 }
 
 /// The bytes of a regular file of at most so many.
-pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, format!("it is longer than {most} bytes"));
     if regular(path)? > most {
         return Err(too_large());

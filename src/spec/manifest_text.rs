@@ -28,7 +28,12 @@ impl Budget {
 
 impl Spec {
     /// The (ε, δ) of a plan over this spec's levels: by the law of its own loss, where it has one.
-    pub fn stated(&self, plan: &Plan, cost: &Cost, losses: Result<&Losses, Apart>) -> Option<Approximate> {
+    pub(crate) fn stated(
+        &self,
+        plan: &Plan,
+        cost: &Cost,
+        losses: Result<&Losses, Apart>,
+    ) -> Option<Approximate> {
         match Currency::of_tables(plan.noise) {
             Currency::Epsilon => None,
             Currency::Rho => claims::stated(FORMAT, cost.total, self.privacy.budget.delta()?, losses.ok()),
@@ -75,7 +80,7 @@ impl Spec {
     }
 
     /// What the release's manifest says that its plan and its domain do not.
-    pub fn words(&self) -> Words {
+    pub(crate) fn words(&self) -> Words {
         Words {
             about: About {
                 name: self.name.clone(),

@@ -41,20 +41,21 @@ mod types;
 mod words;
 mod zeros;
 
-pub use day_format::{DayFormat, clock};
+pub(crate) use day_format::{DayFormat, clock};
 pub use diagnostic::{Diagnostic, SpecErrors};
 #[cfg(feature = "compile")]
-pub use draft::{DraftError, Drawn, Holds, draft, draft_of};
-pub use parse::{MOST_EFFORT, parse, parse_within, size as size_of};
-pub use projection::size;
-pub use schema::schema;
-pub use types::{
-    AccountSpec, AmountSpec, Blanks, Budget, Coding, Column, CsvOptions, Data, Digits, Encoding, ExactTable,
-    Format, Precision, Privacy, ProjectionSpec, Recipients, Spec, StrategySpec, Taken, Unconfirmed, Unit,
-    Wanted,
+pub use draft::{DraftError, Drawn, Holds, draft};
+pub use parse::parse;
+pub(crate) use parse::{MOST_EFFORT, parse_within, size as size_of};
+pub(crate) use projection::size;
+pub(crate) use schema::schema;
+pub(crate) use types::{
+    AccountSpec, AmountSpec, Blanks, CsvOptions, Data, Digits, Encoding, ExactTable, Format, Precision,
+    ProjectionSpec, Recipients, Taken, Unconfirmed, Wanted,
 };
+pub use types::{Budget, Coding, Column, Privacy, Spec, StrategySpec, Unit};
 
-pub use files::{read_regular, regular};
+pub(crate) use files::{read_regular, regular};
 
 pub(crate) use files::MAX_SPEC;
 use files::{Files, MAX_ATTACHED};

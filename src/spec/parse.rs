@@ -165,7 +165,7 @@ pub(super) const UNIT: Keys = Keys {
 };
 
 /// Days of searching on any machine.
-pub const MOST_EFFORT: u32 = 100_000;
+pub(crate) const MOST_EFFORT: u32 = 100_000;
 /// The keys of `[strategy]`.
 pub(super) const STRATEGY: Keys = Keys {
     what: "What is measured; optional. [Strategies](methods/strategies.md) describes each.",
@@ -211,7 +211,7 @@ pub fn parse(
 const MOST_ROOM: u64 = 1 << 30;
 
 /// The bytes that the dimensions of a cube take from when a spec is read until it is planned.
-pub fn size(cube: &Cube) -> u64 {
+pub(crate) fn size(cube: &Cube) -> u64 {
     let of = |d: &crate::cube::Dimension| {
         let finest = d.levels.last().map_or(0, |l| l.len());
         d.levels.iter().map(|l| diagnostic::room(finest, l.len())).sum::<u64>()
@@ -221,7 +221,7 @@ pub fn size(cube: &Cube) -> u64 {
 
 /// The same, of a spec whose dimensions take no more than `room`: whoever signs `range = [0, 2000000]` makes a reader of a few bytes fill
 /// gigabytes otherwise.
-pub fn parse_within(
+pub(crate) fn parse_within(
     source: &str,
     origin: &Path,
     room: u64,

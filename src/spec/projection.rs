@@ -182,7 +182,7 @@ fn bytes(value: &Value<'_>, sink: &mut Sink) -> Option<u64> {
 }
 
 /// The bytes of `20 MB`, `200kB` or `1.5 GB`.
-pub fn size(text: &str) -> Option<u64> {
+pub(crate) fn size(text: &str) -> Option<u64> {
     let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(at);
     let factor = match unit.to_ascii_lowercase().as_str() {

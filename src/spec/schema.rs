@@ -6,7 +6,7 @@ use super::parse::ROOT;
 use serde_json::{Map, Value, json};
 
 /// The JSON Schema of spec files, as text.
-pub fn schema() -> String {
+pub(crate) fn schema() -> String {
     let mut whole = table(&ROOT);
     whole.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
     whole.insert("title".into(), json!("Spec"));

@@ -224,7 +224,8 @@ fn the_example() {
 
 #[test]
 fn a_draft_of_the_example_loads() {
-    let text = draft(&root().join("specs/data/town.csv"), &root().join("specs")).unwrap();
+    let data = root().join("specs/data/town.csv");
+    let text = draft(std::slice::from_ref(&data), &data, &root().join("specs")).unwrap();
     assert!(text.contains("path = \"data/town.csv\""));
     let spec = read(&text).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(spec.cube.dimensions.len(), 5);

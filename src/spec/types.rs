@@ -83,13 +83,13 @@ pub struct Unconfirmed {
 impl Spec {
     /// Refuses a spec with lists that nobody has confirmed: a release would publish values of the data that its holder never
     /// looked at.
-    pub fn confirmed(&self) -> Result<(), SpecErrors> {
+    pub(crate) fn confirmed(&self) -> Result<(), SpecErrors> {
         self.unconfirmed.as_ref().map_or(Ok(()), |u| Err(u.mistakes.clone()))
     }
 
     /// The paths in the spec that begin at the root or at somebody's home. They are sealed with the spec, and tell names of folders
     /// and of people.
-    pub fn absolute_paths(&self) -> Vec<String> {
+    pub(crate) fn absolute_paths(&self) -> Vec<String> {
         let Ok(table) = self.source.parse::<toml::Table>() else { return Vec::new() };
         let data = table.get("data").and_then(|d| d.get("path"));
         let rows = table.get("strategy").and_then(|s| s.get("rows")).and_then(|r| r.get("file"));

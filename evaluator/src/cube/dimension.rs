@@ -38,7 +38,7 @@ pub struct Bounds {
 
 /// What a node is worth when numbers are added up.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Number {
+pub(crate) enum Number {
     /// This one.
     One(f64),
     /// Any of several: a band, a bin.

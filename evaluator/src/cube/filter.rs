@@ -9,7 +9,7 @@ use super::Cube;
 use std::collections::HashMap;
 
 /// The most weights a filter may have.
-pub const MAX_WEIGHTS: usize = 1 << 20;
+pub(crate) const MAX_WEIGHTS: usize = 1 << 20;
 
 /// A condition that tells more than [`MAX_WEIGHTS`] classes of cells apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -264,7 +264,7 @@ fn tidy(w: f64) -> f64 {
 
 /// The coarsest level, not coarser than `group_level`, each of whose nodes lies wholly in one class: the
 /// level at which a table must be known to answer a query grouped by `group_level` (0 if not grouped).
-pub fn required_level(cube: &Cube, dim: usize, class_of: &[u32], group_level: usize) -> usize {
+pub(crate) fn required_level(cube: &Cube, dim: usize, class_of: &[u32], group_level: usize) -> usize {
     let dimension = &cube.dimensions[dim];
     let finest = dimension.finest();
     (group_level..finest)

@@ -7,7 +7,7 @@ mod axis;
 pub(crate) mod contrast;
 mod cuboid;
 mod dimension;
-pub mod filter;
+pub(crate) mod filter;
 pub mod frame;
 mod level;
 pub mod odometer;
@@ -17,12 +17,14 @@ pub mod walsh;
 
 pub use axis::{Axis, Rung};
 pub use cuboid::Cuboid;
-pub use dimension::{Bounds, Categories, Dimension, Number};
-pub use filter::{ClassedDimension, Filter, MAX_WEIGHTS, TooIntricate, required_level};
+pub(crate) use dimension::Number;
+pub use dimension::{Bounds, Categories, Dimension};
+pub use filter::{ClassedDimension, Filter};
+pub(crate) use filter::{MAX_WEIGHTS, TooIntricate, required_level};
 pub use frame::Frame;
 pub use level::Level;
-pub use quantity::{NoValue, Quantity, Summand};
-pub use refine::Refined;
+pub(crate) use quantity::Summand;
+pub use quantity::{NoValue, Quantity};
 
 use serde::{Deserialize, Serialize};
 

@@ -120,7 +120,7 @@ impl Quantity {
     }
 
     /// How far one row moves the sum of squares that is measured: `2t² − reach²` is between minus and plus this.
-    pub fn square_reach(&self) -> u64 {
+    pub(crate) fn square_reach(&self) -> u64 {
         // No more than 2^24 steps.
         self.reach().saturating_mul(self.reach())
     }

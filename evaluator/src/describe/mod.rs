@@ -10,7 +10,7 @@ mod examples;
 mod statement;
 mod text;
 
-pub use amounts::DescribedAmount;
+pub(crate) use amounts::DescribedAmount;
 pub use statement::Shown;
 
 use crate::answer::keys::Questions;

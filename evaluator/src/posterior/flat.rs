@@ -1,6 +1,6 @@
 //! The flat prior: given the estimate `y = θ + E`, θ has the law of `y − E`, and E is symmetric.
 
-use crate::law::{ErrorLaw, Interval};
+use crate::law::ErrorLaw;
 
 /// What a test holds against the null value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,12 +26,6 @@ pub fn prob_between(law: &ErrorLaw, estimate: f64, a: f64, b: f64) -> f64 {
     }
     let (below, above) = (law.cdf(a - estimate) - law.pmf(a - estimate), law.sf(b - estimate));
     (1.0 - below - above).max(0.0)
-}
-
-/// An interval of probability at least `level` for θ.
-pub fn posterior_interval(law: &ErrorLaw, estimate: f64, level: f64, kind: Interval) -> (f64, f64) {
-    let (lo, hi) = law.interval(level, kind);
-    (estimate - hi, estimate - lo)
 }
 
 /// The probability, were θ equal to `null`, of an estimate at least as far from it (in the direction of the
@@ -65,8 +59,6 @@ mod tests {
         assert_eq!(prob_between(&e, 0.0, 2.0, -2.0), 0.0);
         assert!((p_value(&e, 5.0, 1.0, Alternative::TwoSided) - (-2.0f64).exp()).abs() < 1e-14);
         assert!((p_value(&e, 5.0, 1.0, Alternative::Less) - (1.0 - 0.5 * (-2.0f64).exp())).abs() < 1e-14);
-        let (lo, hi) = posterior_interval(&e, 10.0, 0.9, Interval::Shortest);
-        assert!((prob_between(&e, 10.0, lo, hi) - 0.9).abs() < 1e-12);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 /// What is known about a count before the answer is seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Prior {
+pub(crate) enum Prior {
     /// Nothing: any whole number, negative ones too.
     Flat,
     /// A count: any whole number from 0 up.

@@ -16,7 +16,7 @@ use std::cell::Cell;
 
 /// What is known of the total.
 #[derive(Debug, Clone)]
-pub struct Total {
+pub(crate) struct Total {
     /// Its estimate.
     pub estimate: f64,
     /// β.

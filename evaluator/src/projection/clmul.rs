@@ -49,6 +49,7 @@ pub(crate) fn evaluate(coefficients: &[u64], points: &[u64], out: &mut [u64]) {
 }
 
 /// Whether [`run`] and [`evaluate`] use the processor's own instruction.
+#[cfg(any(test, target_arch = "x86_64"))]
 pub(crate) fn has_hardware() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("pclmulqdq") && is_x86_feature_detected!("sse4.1");

@@ -19,6 +19,7 @@ pub(crate) fn horner<F: Field>(coefficients: &[F], x: F) -> Option<F> {
 }
 
 /// The polynomial z^64 + z^4 + z^3 + z + 1 without its leading term.
+#[cfg(any(test, target_arch = "x86_64"))]
 pub(crate) const MODULUS: u64 = 0b1_1011;
 
 /// An element of GF(2^64).

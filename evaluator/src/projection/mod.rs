@@ -32,15 +32,15 @@ pub mod coset;
 pub mod cost;
 pub mod design;
 mod explained;
-pub mod field;
+pub(crate) mod field;
 pub mod key;
 pub mod order;
 mod share;
 pub mod signs;
 mod sums;
-pub mod weighted;
+pub(crate) mod weighted;
 
-pub use answer::{Answer, Law, Projected};
+pub use answer::Projected;
 pub use design::{Design, DesignError, Shape, Size};
 pub use explained::Grounds;
 pub use key::{Key, Part};

@@ -35,15 +35,15 @@ mod tests;
 mod values;
 
 use crate::answer::{AnswerError, Several};
-use crate::cube::Level;
 use crate::recover::RecoverError;
 use crate::render::csv_field as field;
 use crate::watch::Watch;
-pub use report::{Gap, RecordsReport, Source};
-use shape::Nodes;
-pub use shape::{Attribute, Closed, Column, Shape, Target};
+pub use report::RecordsReport;
+pub(crate) use report::{Gap, Source};
+pub(crate) use shape::Target;
 pub use tabulate::{Read, Tabulated, beside};
-pub use values::{RecordColumn, Values};
+pub(crate) use values::RecordColumn;
+pub use values::Values;
 
 /// Records whose random numbers are of one stream.
 const CHUNK: usize = 4096;
@@ -137,10 +137,6 @@ const MOST_NODES: u64 = 1 << 31;
 /// Synthetic records.
 #[derive(Debug, Clone)]
 pub struct Records {
-    /// For each column of the shape the node of each record.
-    nodes: Nodes,
-    /// The finest level of each attribute, with its column.
-    levels: Vec<(Level, usize)>,
     columns: Vec<RecordColumn>,
     /// What they say of themselves.
     report: RecordsReport,
@@ -160,11 +156,6 @@ impl Records {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.report.records == 0
-    }
-
-    /// Their levels, each with the node of every record.
-    pub fn nodes(&self) -> impl Iterator<Item = (Level, &[u32])> {
-        self.levels.iter().map(|&(level, c)| (level, &self.nodes[c][..]))
     }
 
     /// The columns of their file.
@@ -246,11 +237,10 @@ pub fn records(of: &Several, options: &Options, watch: &Watch) -> Result<Records
         notes: Vec::new(),
     };
     let levels = shape.attributes.iter().map(|a| (wanted.levels[a.columns[0]], a.columns[0]));
-    let levels: Vec<(Level, usize)> = levels.collect();
-    let column = |&(level, c): &(Level, usize)| values::drawn(cube, level, &made.nodes[c], options.seed);
-    let columns: Vec<RecordColumn> = levels.iter().map(column).collect();
+    let columns: Vec<RecordColumn> =
+        levels.map(|(level, c)| values::drawn(cube, level, &made.nodes[c], options.seed)).collect();
     report.notes = report::notes(&report, cube, &columns);
-    Ok(Records { nodes: made.nodes, levels, columns, report })
+    Ok(Records { columns, report })
 }
 
 /// As many whole units as a total says.

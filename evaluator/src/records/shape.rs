@@ -4,14 +4,14 @@ use super::share;
 
 /// A dimension of the records.
 #[derive(Debug, Clone)]
-pub struct Attribute {
+pub(crate) struct Attribute {
     /// Its levels that some table has, as places in [`Shape::columns`]; the first is the finest, whose nodes are drawn.
     pub columns: Vec<usize>,
 }
 
 /// An attribute at one of its levels.
 #[derive(Debug, Clone)]
-pub struct Column {
+pub(crate) struct Column {
     /// Which of [`Shape::attributes`].
     pub attribute: usize,
     /// How many nodes it has.
@@ -22,7 +22,7 @@ pub struct Column {
 
 /// A table that records are to have.
 #[derive(Debug, Clone)]
-pub struct Target {
+pub(crate) struct Target {
     /// Its columns, no two of one attribute.
     pub columns: Vec<usize>,
     /// What its cells are to count, the last column quickest.
@@ -37,7 +37,7 @@ pub struct Target {
 
 /// Cells that no record is in.
 #[derive(Debug, Clone)]
-pub struct Closed {
+pub(crate) struct Closed {
     /// The columns that tell them apart.
     pub columns: Vec<usize>,
     /// Of each cell whether it is closed, the last column quickest.
@@ -46,7 +46,7 @@ pub struct Closed {
 
 /// All of it.
 #[derive(Debug, Clone, Default)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// The attributes.
     pub attributes: Vec<Attribute>,
     /// Their levels.

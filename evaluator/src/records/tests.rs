@@ -1,3 +1,4 @@
+use super::shape::{Attribute, Closed, Column, Nodes, Shape};
 use super::*;
 use crate::numeric::dice::Dice;
 use crate::numeric::tries::tries;

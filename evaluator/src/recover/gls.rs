@@ -16,7 +16,8 @@
 //! is a number on each component too.
 
 use super::coupled::Coupling;
-pub use super::weighted::{Parts, Unsolved, Weighted, measured_tables, narrowed, of_measurements};
+pub(crate) use super::weighted::Unsolved;
+pub use super::weighted::{Parts, Weighted, measured_tables, narrowed, of_measurements};
 use crate::cube::{Cuboid, Frame};
 use crate::plan::Seen;
 use std::convert::Infallible;

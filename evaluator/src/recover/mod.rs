@@ -37,4 +37,5 @@ pub mod zeros;
 
 pub use error::RecoverError;
 pub use recovery::{Recovery, noise_of};
-pub use source::{Keeps, Nothing, Source, SourceError, Sum};
+pub(crate) use source::{Keeps, Sum};
+pub use source::{Nothing, Source, SourceError};

@@ -2,9 +2,8 @@
 // A test that cannot forge what it wants to has failed.
 #![allow(clippy::unwrap_used)]
 
-use super::{
-    FORMAT, Header, Kind, Manifest, Release, ReleaseError, Row, Section, SigningKey, canonical, manifest,
-};
+use super::layout::{Header, Row};
+use super::{FORMAT, Kind, Manifest, Release, ReleaseError, Section, SigningKey, canonical, manifest};
 use serde_json::Value;
 
 /// Sections as they are to be sealed: tag and bytes, in the order of the file.

@@ -8,17 +8,17 @@ pub const MAGIC: [u8; 8] = *b"\x8dMARGINS";
 /// The format version this program writes.
 pub const FORMAT: u32 = 2;
 /// Bytes before the table: magic, version, section count, manifest length, signature length.
-pub const HEADER_LEN: u64 = 32;
+pub(crate) const HEADER_LEN: u64 = 32;
 /// Bytes of one row of the table: tag, index, offset, length, BLAKE3.
-pub const ROW_LEN: u64 = 56;
+pub(crate) const ROW_LEN: u64 = 56;
 /// The most sections a release may have.
 pub const MAX_SECTIONS: u32 = 65_536;
 /// The longest a section may be: it is read into memory whole.
 pub const MAX_SECTION: u64 = 1 << 30;
 /// The longest a manifest may be.
-pub const MAX_MANIFEST: u64 = 64 << 20;
+pub(crate) const MAX_MANIFEST: u64 = 64 << 20;
 /// The longest a signature may be.
-pub const MAX_SIGNATURE: u64 = 4096;
+pub(crate) const MAX_SIGNATURE: u64 = 4096;
 
 impl Kind {
     /// The kind with this tag, in a file of this format version. A known number with the wrong critical bit is
@@ -38,7 +38,7 @@ impl Kind {
 
 /// One row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
+pub(crate) struct Row {
     /// Tag with the critical bit.
     pub tag: u32,
     /// Which of the sections with this tag.
@@ -53,7 +53,7 @@ pub struct Row {
 
 /// The first 32 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Header {
+pub(crate) struct Header {
     /// The format version.
     pub version: u32,
     /// How many rows the table has.
@@ -115,7 +115,8 @@ impl Header {
 
 impl Row {
     /// The 56 bytes.
-    pub fn to_bytes(self) -> [u8; ROW_LEN as usize] {
+    #[cfg(any(test, feature = "compile"))]
+    pub(crate) fn to_bytes(self) -> [u8; ROW_LEN as usize] {
         let mut out = [0; ROW_LEN as usize];
         out[..4].copy_from_slice(&self.tag.to_le_bytes());
         out[4..8].copy_from_slice(&self.index.to_le_bytes());
@@ -136,7 +137,7 @@ impl Row {
     }
 
     /// The order of sections in a file.
-    pub fn order(&self) -> (u32, u32) {
+    pub(crate) fn order(&self) -> (u32, u32) {
         (self.tag & !CRITICAL, self.index)
     }
 }

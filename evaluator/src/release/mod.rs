@@ -65,26 +65,24 @@ mod tests;
 
 pub use error::ReleaseError;
 pub use kind::{CRITICAL, FIRST_FORMAT, Kind};
-pub use layout::{
-    FORMAT, HEADER_LEN, Header, MAGIC, MAX_MANIFEST, MAX_SECTION, MAX_SECTIONS, MAX_SIGNATURE, ROW_LEN, Row,
-};
+pub(crate) use layout::MAX_SIGNATURE;
+pub use layout::{FORMAT, MAGIC, MAX_SECTION, MAX_SECTIONS};
+pub(crate) use manifest::Section;
 pub use manifest::{
-    About, Account, AccountName, Accounting, Amount, Approximate, Attachment, Currency, Dataset, Declared,
-    LISTED_MEASUREMENTS, Manifest, ManifestInput, MeasurementSummary, PlanSummary, Privacy,
-    ProjectionSummary, RecipientSummary, Section, Signer, SignerKind, Sources, SumSummary, TruncationSummary,
-    Without,
+    About, Account, AccountName, Accounting, Amount, Approximate, Currency, Dataset, LISTED_MEASUREMENTS,
+    Manifest, ManifestInput, Privacy, ProjectionSummary, RecipientSummary, SignerKind, Without,
 };
 #[cfg(feature = "compile")]
 pub use manifest::{is_day, is_name};
 pub use reader::Release;
-pub use signature::{NOT_PRIVATE_PUBLIC_KEY, is_not_private_key, public_key_text};
+pub use signature::{is_not_private_key, public_key_text};
 #[cfg(feature = "compile")]
 pub use verify::sidecar_path;
-pub use verify::{Check, Outcome, Verification};
+pub use verify::{Check, Outcome};
 
 #[cfg(feature = "compile")]
 pub use keys::{KeyError, SigningKey};
 #[cfg(feature = "compile")]
 pub use seal_error::SealError;
 #[cfg(feature = "compile")]
-pub use writer::{Sealed, SectionWriter, Writer, file_name};
+pub use writer::{Sealed, Writer, file_name};

@@ -17,7 +17,7 @@ use std::ops::Range;
 pub const CHUNK: usize = 1 << 16;
 
 /// Where measurements stand.
-pub struct Layout {
+pub(crate) struct Layout {
     /// How many values each of them has.
     pub counts: Vec<usize>,
     /// The measurements of each section.
@@ -25,7 +25,7 @@ pub struct Layout {
 }
 
 /// Where a plan's measurements stand.
-pub fn layout(plan: &Plan, frame: &Frame) -> Layout {
+pub(crate) fn layout(plan: &Plan, frame: &Frame) -> Layout {
     let counts: Vec<usize> = plan.rows().measurements.iter().map(|m| m.block.values(frame)).collect();
     let mut chunks = Vec::new();
     let (mut start, mut held) = (0, 0usize);

@@ -1,6 +1,10 @@
 //! The whole way: seal, open, verify; and every way to break a file.
 
 use super::kind::CRITICAL;
+use super::layout::{HEADER_LEN, Header, MAX_MANIFEST, ROW_LEN, Row};
+use super::manifest::{Declared, MeasurementSummary, PlanSummary};
+use super::signature::NOT_PRIVATE_PUBLIC_KEY;
+use super::verify::Verification;
 use super::*;
 use crate::plan::{Neighbours, Noise};
 use proptest::prelude::*;

@@ -4,10 +4,11 @@
 use super::keys::SigningKey;
 use super::kind::{CRITICAL, Kind};
 use super::layout::{FORMAT, Header, MAX_MANIFEST, MAX_SECTION, MAX_SECTIONS, Row, parse_table};
+use super::manifest::Attachment;
 use super::manifest::{LISTED_MEASUREMENTS, Section, Signer, SignerKind, Sources, hex, is_name};
 use super::place::Place;
 use super::seal_error::SealError;
-use super::{Attachment, Manifest, ManifestInput, Release, ReleaseError, canonical};
+use super::{Manifest, ManifestInput, Release, ReleaseError, canonical};
 use crate::watch::{Passing, Watch};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -246,7 +247,7 @@ impl Read for Hashing {
 
 /// The section that is being written. Without [`SectionWriter::finish`] the release cannot be sealed.
 #[derive(Debug)]
-pub struct SectionWriter<'a> {
+pub(crate) struct SectionWriter<'a> {
     writer: &'a mut Writer,
     row: Row,
     hasher: blake3::Hasher,

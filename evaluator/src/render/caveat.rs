@@ -143,7 +143,7 @@ pub fn truncation(unit: &str, max_rows: u32) -> String {
 }
 
 /// `9+ or unknown`, cut when long.
-pub fn named(categories: &[String]) -> String {
+pub(crate) fn named(categories: &[String]) -> String {
     let shown = categories.iter().take(NAMED).cloned().collect::<Vec<_>>();
     let rest = categories.len().saturating_sub(NAMED);
     match (&shown[..], rest) {

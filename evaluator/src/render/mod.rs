@@ -16,15 +16,16 @@ mod json;
 mod table;
 mod together;
 
-pub use caveat::named;
+pub(crate) use caveat::named;
 pub use caveat::{Caveat, truncation};
 pub use columns::{Column, Values, columns};
 pub use csv::{csv, field as csv_field, label as csv_label};
 pub use explained::{Explained, Source};
 pub use html::{ShownColumn, escaped, html, preformatted, shown};
 pub use json::json;
-pub use table::{WIDTH, rough, table, table_within};
-pub use together::Together;
+pub(crate) use table::{WIDTH, rough};
+pub use table::{table, table_within};
+pub(crate) use together::Together;
 
 use crate::cube::Categories;
 

@@ -4,7 +4,7 @@ use super::{ColumnKind, ResultCell, ResultFigure, ResultTable};
 use crate::visible::visible;
 
 /// The most characters of a line, where nobody knows how wide the terminal is.
-pub const WIDTH: usize = 80;
+pub(crate) const WIDTH: usize = 80;
 
 /// Between two columns.
 const GAP: usize = 2;
@@ -181,7 +181,7 @@ fn digits(std_errors: impl Iterator<Item = f64>) -> Option<i32> {
 }
 
 /// A positive number with two digits that count.
-pub fn rough(value: f64) -> String {
+pub(crate) fn rough(value: f64) -> String {
     number(value, digits([value].into_iter()), f64::round)
 }
 

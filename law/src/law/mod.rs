@@ -25,7 +25,7 @@ mod parts;
 mod probability;
 mod sums;
 
-pub use noise::{NoiseLaw, gaussian_variance, laplace_variance};
+pub use noise::NoiseLaw;
 pub use normal::{upper_quantile as normal_upper_quantile, upper_tail as normal_upper_tail};
 
 pub use generator::Generator;

@@ -46,7 +46,7 @@ pub(super) const DUAL_FROM: f64 = 0.5;
 /// Directly `Σ k² e^{−k²/2s²} / Σ e^{−k²/2s²}`; by Poisson summation
 /// `s² − 8π²s⁴ Σ_{j≥1} j² e^{−2π²s²j²} / (1 + 2 Σ_{j≥1} e^{−2π²s²j²})`. Each is used where it converges fast and
 /// cancels nothing, so the relative error is a few units in the last place for every `s²`.
-pub fn gaussian_variance(s2: f64) -> f64 {
+pub(crate) fn gaussian_variance(s2: f64) -> f64 {
     if s2.is_nan() || s2 <= 0.0 {
         return 0.0;
     }
@@ -72,7 +72,7 @@ pub fn gaussian_variance(s2: f64) -> f64 {
 
 /// The variance `2q/(1−q)²` of the discrete Laplace with scale `b`, as `1/(2 sinh²(1/2b))`: accurate for tiny
 /// and for huge `b`.
-pub fn laplace_variance(b: f64) -> f64 {
+pub(crate) fn laplace_variance(b: f64) -> f64 {
     if b.is_nan() || b <= 0.0 {
         return 0.0;
     }

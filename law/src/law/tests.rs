@@ -1,5 +1,6 @@
 //! Against closed forms, brute force, other engines and simulation.
 
+use super::noise::{gaussian_variance, laplace_variance};
 use super::*;
 
 fn dg(variance: f64) -> NoiseLaw {

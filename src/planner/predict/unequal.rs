@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 use std::collections::HashMap;
 
 /// Cells of a table that no measured table tells apart, and one of them as a query.
-pub struct Kind {
+pub(crate) struct Kind {
     /// Axes on which all that look alike to that cell are lumped.
     pub frame: Frame,
     /// Over the lumped table.
@@ -27,7 +27,7 @@ const GLANCED: usize = 48;
 const PASSES: f64 = 30.0;
 
 /// The kinds of cells of a table: nodes of one orbit in every dimension.
-pub fn kinds(frame: &Frame, cuboid: &Cuboid) -> Vec<Kind> {
+pub(crate) fn kinds(frame: &Frame, cuboid: &Cuboid) -> Vec<Kind> {
     let all = Kinds::new(frame, cuboid);
     all.picks().iter().map(|pick| all.kind(pick)).collect()
 }
@@ -92,7 +92,7 @@ impl<'a> Kinds<'a> {
 
 /// About how many steps on one number the prediction of a table's cells takes. Tables that differ only in dimensions whose groups are of one size are
 /// one to the normal equations.
-pub fn work(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> f64 {
+pub(crate) fn work(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> f64 {
     let kinds = Kinds::new(frame, cuboid);
     let unequal = |at: &Level| !frame.axes[at.dimension].is_balanced();
     let distinct: FxHashSet<Cuboid> =
@@ -103,7 +103,7 @@ pub fn work(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> f64 {
 }
 
 /// The mean variance of a table's cells, about: of some of their kinds, the same for whatever is measured. To compare by.
-pub fn glance(frame: &Frame, measured: &[Weighted], exact: &[Cuboid], cuboid: &Cuboid) -> f64 {
+pub(crate) fn glance(frame: &Frame, measured: &[Weighted], exact: &[Cuboid], cuboid: &Cuboid) -> f64 {
     let all = Kinds::new(frame, cuboid);
     if is_too_much(frame, measured, cuboid) {
         return f64::INFINITY;
@@ -121,7 +121,7 @@ pub fn glance(frame: &Frame, measured: &[Weighted], exact: &[Cuboid], cuboid: &C
 }
 
 /// Whether a prediction takes more work than is spent on one.
-pub fn is_too_much(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> bool {
+pub(crate) fn is_too_much(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> bool {
     !frame.is_balanced() && work(frame, measured, cuboid) > MOST_WORK
 }
 

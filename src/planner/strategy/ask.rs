@@ -20,7 +20,7 @@ const UNASKED: f64 = 1e-3;
 
 /// What is to be measured, over which levels, by which rule.
 #[derive(Clone, Copy)]
-pub struct Ask<'a> {
+pub(crate) struct Ask<'a> {
     /// What is asked for.
     pub request: &'a Request,
     /// The levels in use.

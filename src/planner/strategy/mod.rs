@@ -24,9 +24,9 @@ mod trees;
 mod wavelet;
 mod weighted;
 
-pub use ask::Ask;
-pub use refusal::{MANY_CELLS, MOST_CELLS, Measured, NotApplicable};
-pub use residual::linearised_components;
+pub(crate) use ask::Ask;
+pub(crate) use refusal::{MANY_CELLS, Measured, NotApplicable};
+pub(crate) use residual::linearised_components;
 pub(crate) use weighted::even;
 
 use super::request::Request;

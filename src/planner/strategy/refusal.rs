@@ -88,9 +88,9 @@ pub enum NotApplicable {
 }
 
 /// The largest table that is counted.
-pub const MOST_CELLS: u64 = 1 << 31;
+pub(crate) const MOST_CELLS: u64 = 1 << 31;
 /// A strategy that searches measures no more cells than this, or than the workload itself has; nor does
 /// `auto` choose one that does.
-pub const MANY_CELLS: f64 = (1u64 << 26) as f64;
+pub(crate) const MANY_CELLS: f64 = (1u64 << 26) as f64;
 /// A set of measurements, with its certificate where the objective asks for one.
-pub type Measured = (Vec<Measurement>, Option<Certificate>);
+pub(crate) type Measured = (Vec<Measurement>, Option<Certificate>);

@@ -29,7 +29,7 @@ impl Strategy for Residual {
 }
 
 /// What measuring every component makes of the workload.
-pub fn linearised_components(ask: &Ask) -> Result<Linearised, NotApplicable> {
+pub(crate) fn linearised_components(ask: &Ask) -> Result<Linearised, NotApplicable> {
     Ok(ask.linearised(&components(ask)?))
 }
 

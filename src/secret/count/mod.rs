@@ -23,8 +23,8 @@ mod tally;
 mod tests;
 
 pub(in crate::secret) use addend::Addend;
-pub use counts::Counts;
-pub use data::Data;
+pub(crate) use counts::Counts;
+pub(crate) use data::Data;
 pub(in crate::secret) use data::Tabulator;
 
 use crate::cube::{Cube, Cuboid, Level};

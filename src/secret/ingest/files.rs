@@ -40,7 +40,7 @@ impl std::fmt::Debug for Text {
 
 /// A file of rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DataFile {
+pub(crate) struct DataFile {
     /// Where it is.
     pub path: PathBuf,
     /// How many bytes it has.
@@ -86,12 +86,12 @@ impl DataFile {
 /// path with `*`, `?` or `[…]` that is no file is a pattern. The spec's own format applies to its own file; otherwise the name's end
 /// says what a file is. Files of both formats side by side are refused, for the same rows may well be in both; and so is whatever might be data and
 /// would be left out.
-pub fn files(spec: &Spec, path: &Path) -> Result<Vec<DataFile>, IngestError> {
+pub(crate) fn files(spec: &Spec, path: &Path) -> Result<Vec<DataFile>, IngestError> {
     files_of(spec.data.as_ref(), path)
 }
 
 /// [`files`], of a spec that says this of its data, or of none.
-pub fn files_of(own: Option<&Data>, path: &Path) -> Result<Vec<DataFile>, IngestError> {
+pub(crate) fn files_of(own: Option<&Data>, path: &Path) -> Result<Vec<DataFile>, IngestError> {
     let unreadable = |error: io::Error| IngestError::Open { path: path.to_owned(), error: error.kind() };
     let listed = match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => folder(path)?,
@@ -121,7 +121,7 @@ pub fn files_of(own: Option<&Data>, path: &Path) -> Result<Vec<DataFile>, Ingest
 }
 
 /// What the rows at `path` are written in. Where they cannot be found, which whoever reads them says, what the spec says of its own.
-pub fn format(spec: &Spec, path: &Path) -> Format {
+pub(crate) fn format(spec: &Spec, path: &Path) -> Format {
     let found = files(spec, path).ok().and_then(|files| files.first().map(|file| file.format));
     found.or(spec.data.as_ref().map(|data| data.format)).unwrap_or(Format::Csv)
 }

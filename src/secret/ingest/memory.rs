@@ -45,13 +45,13 @@ impl Memory {
 }
 
 /// What reading takes in any case: the program, and of each thread a block of text, perhaps decoded, and its rows.
-pub fn least_memory(threads: usize) -> u64 {
+pub(crate) fn least_memory(threads: usize) -> u64 {
     (12 << 20) + (threads as u64) * (3 << 19)
 }
 
 /// What units take in any case: of each thread rows that are parted, and of a Parquet file the entries of two dictionaries, which hold the names of
 /// units and their order. Measured on two threads, where hardly anything else is held: 67 MB of Parquet, 20 MB of CSV.
-pub fn least_for_units(threads: usize, format: Format) -> u64 {
+pub(crate) fn least_for_units(threads: usize, format: Format) -> u64 {
     let each = match format {
         Format::Csv => 2 << 20,
         Format::Parquet => 28 << 20,

@@ -46,13 +46,15 @@ mod unit;
 mod zeros;
 
 pub use crate::calendar::written as day_text;
-pub use check::{Problem, Report, check};
+pub(crate) use check::Problem;
+pub use check::{Report, check};
 pub(in crate::secret) use chunk::{CHUNK, Chunk};
-pub use error::{Fault, IngestError, Place};
-pub use files::{DataFile, files, files_of, format};
+pub use error::IngestError;
+pub(crate) use files::{DataFile, files, files_of, format};
 pub use frame::{Frame, Held};
-pub use memory::{Means, Memory, least_for_units, least_memory};
-pub use numbers::Number;
+pub use memory::{Means, Memory};
+pub(crate) use memory::{least_for_units, least_memory};
+pub(crate) use numbers::Number;
 pub(in crate::secret) use numbers::numbers;
 #[cfg(feature = "parquet")]
 pub use parquet::all as all_of_parquet;

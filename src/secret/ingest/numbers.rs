@@ -7,7 +7,7 @@ use crate::spec::{Format, Spec};
 use std::path::Path;
 
 /// A whole number.
-pub type Number = i64;
+pub(crate) type Number = i64;
 
 /// Hands the columns `names` of every row to `take`, empty cells as `None`. There may be no other columns.
 pub(in crate::secret) fn numbers<E: From<IngestError>>(

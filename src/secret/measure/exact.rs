@@ -14,7 +14,7 @@ use crate::spec::ExactTable;
 
 /// The exact counts of the declared tables, in the order of the plan. Refuses a declaration that is not the plan's, and one
 /// without a reason.
-pub fn exact_tables(
+pub(crate) fn exact_tables(
     data: &Data,
     cube: &Cube,
     charged: &Charged<Copies>,

@@ -16,9 +16,9 @@ mod error;
 mod exact;
 
 pub use charged::Charged;
-pub use copies::Copies;
-pub use error::MeasureError;
-pub use exact::exact_tables;
+pub(crate) use copies::Copies;
+pub(crate) use error::MeasureError;
+pub(crate) use exact::exact_tables;
 
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::plan::{Plan, Subject};

@@ -25,7 +25,7 @@ mod reference;
 
 pub use entropy::Entropy;
 pub use sampler::Sampler;
-pub use step::{Step, uniform};
+pub(crate) use step::{Step, uniform};
 
 use crate::exact::Rational;
 

@@ -20,7 +20,7 @@ use rand::Rng;
 ///
 /// **Source.** The continuous case: Koufogiannis, Han & Pappas 2016 (gradual release). The discrete one is worked out here.
 #[derive(Debug, Clone)]
-pub struct Step {
+pub(crate) struct Step {
     from: Rational,
     to: Rational,
     wide: Sampler,
@@ -101,7 +101,7 @@ impl Step {
 /// A whole number drawn uniformly from 0 … `most`.
 ///
 /// **Guarantee.** Exactly uniform: words are cut to as many bits as `most` has, and drawn again while they are beyond it.
-pub fn uniform<R: Rng + ?Sized>(most: u64, bits: &mut R) -> u64 {
+pub(crate) fn uniform<R: Rng + ?Sized>(most: u64, bits: &mut R) -> u64 {
     let mask = u64::MAX.checked_shr(most.leading_zeros()).unwrap_or(0);
     loop {
         let word = bits.next_u64() & mask;

@@ -77,17 +77,12 @@ pub enum DraftError {
     Nothing(String),
 }
 
-/// Drafts a spec for a CSV file with a header; `folder` is where the spec will be put, so that the
+/// Drafts a spec for CSV files with a header, which `data` names; `folder` is where the spec will be put, so that the
 /// draft can name the data relative to it.
 ///
 /// **The draft contains values of the data**: the categories of every text column and the range of every
 /// column of whole numbers. Each such list is marked `confirm`, because it becomes public with the spec.
-pub fn draft(data: &Path, folder: &Path) -> Result<String, DraftError> {
-    draft_of(&[data.to_owned()], data, folder)
-}
-
-/// [`draft`], of several files that `data` names.
-pub fn draft_of(files: &[PathBuf], data: &Path, folder: &Path) -> Result<String, DraftError> {
+pub fn draft(files: &[PathBuf], data: &Path, folder: &Path) -> Result<String, DraftError> {
     let (drawn, options) = text::read(files)?;
     drawn.draft(data, folder, Some(&options))
 }
@@ -163,7 +158,8 @@ mod tests {
     fn draft_of(name: &str, bytes: &[u8]) -> Result<(String, super::super::Spec), DraftError> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(name), bytes).unwrap();
-        let text = draft(&folder.path().join(name), folder.path())?;
+        let data = folder.path().join(name);
+        let text = draft(std::slice::from_ref(&data), &data, folder.path())?;
         let spec = folder.path().join("draft.toml");
         std::fs::write(&spec, &text).unwrap();
         Ok((text, load(&spec).unwrap_or_else(|e| panic!("{e}"))))
@@ -251,10 +247,10 @@ mod tests {
         let files: Vec<PathBuf> = ["a.csv", "b.csv"].map(|name| folder.path().join(name)).to_vec();
         std::fs::write(&files[0], "sex,age\nF,1\n").unwrap();
         std::fs::write(&files[1], "sex,age\nM,90\n").unwrap();
-        let text = super::draft_of(&files, folder.path(), folder.path()).unwrap();
+        let text = super::draft(&files, folder.path(), folder.path()).unwrap();
         assert!(text.contains("[\"F\", \"M\"]") && text.contains("range = [1, 90]"), "{text}");
         std::fs::write(&files[1], "sex,income\nM,90\n").unwrap();
-        let refused = super::draft_of(&files, folder.path(), folder.path()).unwrap_err().to_string();
+        let refused = super::draft(&files, folder.path(), folder.path()).unwrap_err().to_string();
         assert!(refused.ends_with("b.csv, line 1: its columns are not those of the first file"), "{refused}");
     }
 
@@ -466,7 +462,10 @@ mod tests {
         assert!(message("a.csv", b"PAR1").contains("is Parquet"));
         assert!(message("a.csv", &[b"a,b\n1,\0\n".as_slice(), &[0; 1000]].concat()).contains("no text"));
         assert!(message("a.csv", &vec![b'x'; 10 << 20]).contains("no end"));
-        assert!(matches!(draft(Path::new("/nowhere/x.csv"), Path::new("")), Err(DraftError::Read { .. })));
+        assert!(matches!(
+            draft(&["/nowhere/x.csv".into()], Path::new("/nowhere"), Path::new("")),
+            Err(DraftError::Read { .. })
+        ));
     }
 
     #[test]

@@ -86,7 +86,7 @@ pub fn component_scale(frame: &Frame, cuboid: &Cuboid) -> Option<u128> {
 }
 
 /// What a unit in a group of so many siblings moves: its own scaled count, and those of all others, by so much. `None` where it does not fit.
-pub fn component_part(rung: &Rung, siblings: u32) -> Option<(u64, u64)> {
+pub(crate) fn component_part(rung: &Rung, siblings: u32) -> Option<(u64, u64)> {
     let (m, c) = (rung_scale(rung), u128::from(siblings));
     let r = m.checked_add(c / 2)?.checked_div(c)?;
     Some(((m - r).try_into().ok()?, r.try_into().ok()?))

@@ -26,7 +26,7 @@ pub enum Seen {
 }
 
 /// For a dimension of n categories: the factor of the scalar product of two cells' columns where they agree, and where they differ.
-pub type Factors = fn(i128) -> (i128, i128);
+pub(crate) type Factors = fn(i128) -> (i128, i128);
 
 /// What a kind of measurement knows about itself. `Data` is what a plan stores of it.
 pub(super) trait Kind {

@@ -15,8 +15,10 @@ mod table;
 mod walsh;
 
 pub use based::{Based, Telling};
-pub use component::{component_norm, component_part, component_scale};
-pub use kind::{Factors, Form, Seen};
+pub(crate) use component::component_part;
+pub use component::{component_norm, component_scale};
+pub(crate) use kind::Factors;
+pub use kind::{Form, Seen};
 pub use rows::Rows;
 
 use super::{Noise, limits};

@@ -9,7 +9,8 @@ mod workload;
 pub use domain::{decode_domain, encode_domain};
 pub use plan::{decode_plan, encode_plan};
 pub use projection::{decode_projection, encode_projection, parts};
-pub use workload::{decode_workload, encode_workload};
+pub(crate) use workload::decode_workload;
+pub use workload::encode_workload;
 
 use super::ReleaseError;
 

@@ -101,7 +101,7 @@ pub fn encode_workload(plan: &Plan, cube: &Cube) -> Result<Option<Vec<u8>>, Rele
 }
 
 /// Puts what the section says into the plan of the plan section.
-pub fn decode_workload(bytes: &[u8], plan: &mut Plan, cube: &Cube) -> Result<(), ReleaseError> {
+pub(crate) fn decode_workload(bytes: &[u8], plan: &mut Plan, cube: &Cube) -> Result<(), ReleaseError> {
     let entries: Vec<Entry> = codec::decode(WHAT, bytes)?;
     rule(!entries.is_empty(), WHAT, || "it says nothing".into())?;
     rule(entries.windows(2).all(|w| w[0].table < w[1].table), WHAT, || "its tables do not ascend".into())?;
