@@ -3,7 +3,8 @@
 
 use super::{Failure, Outcome};
 use crate::exact::Rational;
-pub use crate::make::words::{counted, decimals as spent, grouped, word};
+pub use crate::make::words::{counted, grouped};
+pub(crate) use crate::make::words::{decimals as spent, word};
 use crate::render::{self, Caveat, ResultTable};
 use crate::visible::{visible, visible_json, visible_lines};
 use clap::builder::{PathBufValueParser, TypedValueParser};
@@ -78,7 +79,7 @@ pub(crate) fn gone() -> bool {
     GONE.load(Ordering::Relaxed)
 }
 
-/// Standard output is the process's own, and so is this.
+/// Standard output is the process's own, and so is this: only the command prints, and the library that programs use never asks.
 static GONE: AtomicBool = AtomicBool::new(false);
 
 fn write(text: &str) -> Outcome {

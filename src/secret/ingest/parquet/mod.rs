@@ -226,8 +226,10 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `f` without the message that a panic prints: its text is the library's, and not ours to vouch for.
-/// Panics elsewhere, and in other threads meanwhile, are printed as always.
+/// Runs `f` without the message that a panic prints: its text is the library's, not ours to vouch for, and may hold values of the data.
+/// Only the process's hook prints it, and prints before anybody can catch the panic: the library has no way to decode without panics,
+/// and the standard library no hook for one thread. So a hook of ours stands before the one found, once, and is silent only where this
+/// thread says so: panics elsewhere, and in other threads meanwhile, are printed as always.
 fn quietly<T>(f: impl FnOnce() -> T) -> T {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
