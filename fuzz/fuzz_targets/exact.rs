@@ -4,4 +4,4 @@
 use libfuzzer_sys::fuzz_target;
 use margins_fuzz::{file, section};
 
-fuzz_target!(|data: &[u8]| section(file::EXACT, data));
+fuzz_target!(|data: &[u8]| section(margins_fuzz::EXACT, data));

@@ -17,6 +17,14 @@ use margins::release::Release;
 use margins::secret::ingest::Means;
 use std::sync::LazyLock;
 
+/// The sections that targets replace.
+pub const DOMAIN: u32 = file::DOMAIN;
+pub const PLAN: u32 = file::PLAN;
+pub const MEASUREMENTS: u32 = file::MEASUREMENTS;
+pub const EXACT: u32 = file::EXACT;
+pub const ZERO: u32 = file::ZERO;
+pub const PROJECTION: u32 = file::PROJECTION;
+
 static KEY: LazyLock<Key> = LazyLock::new(Key::new);
 static BASES: LazyLock<Vec<File>> =
     LazyLock::new(|| corpus::bases().into_iter().map(|(_, made)| made.file()).collect());
