@@ -112,9 +112,6 @@ pub enum CompileError {
     /// Counted tables.
     #[error(transparent)]
     Given(#[from] GivenError),
-    /// Counts where sums are asked for.
-    #[error("counted tables hold no sums of amounts: give the rows")]
-    CountedSums,
     /// No statement.
     #[error("{0}")]
     Statement(String),
@@ -331,9 +328,6 @@ pub(crate) fn release_with(
     consent: &mut Consent<'_>,
 ) -> Result<Released, CompileError> {
     means.watch.note(UNSPENT);
-    if options.counts.is_some() && spec.summed().next().is_some() {
-        return Err(CompileError::CountedSums);
-    }
     let data = match (frame, options.counts) {
         (Some(frame), _) => Ok(Source::Memory(frame)),
         (None, Some(counts)) => Ok(Source::Counts(counts.to_owned())),

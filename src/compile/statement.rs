@@ -4,17 +4,20 @@
 //! value that has no node becomes -1, so that whoever takes the counts refuses them; nothing is left out in silence. Only tables that hold all
 //! others are counted.
 
+mod amounts;
 mod types;
 
 use super::CompileError;
+use super::tables::wanted;
 use crate::calendar;
-use crate::cube::{ClassedDimension, Cube, Cuboid, Filter, Level};
+use crate::cube::{ClassedDimension, Cube, Filter, Level};
 use crate::plan::Plan;
 use crate::recover::zeros::Zero;
 use crate::secret::count::given::{
     ASTRAY, COUNT, CUT, IMPOSSIBLE, SPEC, column, fingerprint, levels, needed,
 };
 use crate::spec::{Blanks, Coding, Column, Spec, Unit};
+use amounts::Summed;
 use std::fmt::Write;
 
 /// Whose SQL.
@@ -131,16 +134,11 @@ pub(crate) fn statement(
     dialect: Dialect,
     from: &str,
 ) -> Result<String, CompileError> {
-    if plan.channels.iter().any(|c| c.subject.quantity().is_some()) {
-        let why = "sums of amounts are read from rows: margins release reads folders of Parquet and CSV";
-        return Err(CompileError::Statement(why.into()));
-    }
-    let wanted: Vec<&Cuboid> =
-        plan.rows().measurements.iter().map(|m| m.block.cuboid()).chain(&plan.exact).collect();
     let refuse = |why: &str| CompileError::Statement(why.to_owned());
-    let tables =
-        needed(&wanted).ok_or_else(|| refuse("the plan needs more tables than one statement counts"))?;
+    let tables = needed(&wanted(plan))
+        .ok_or_else(|| refuse("the plan needs more tables than one statement counts"))?;
     counted_by_database(spec)?;
+    let summed = Summed::all(spec, dialect).map_err(refuse)?;
     let levels = levels(&tables);
     let filters: Vec<&Filter> = spec.zeros.iter().map(Zero::filter).collect();
     let mut dimensions: Vec<usize> = levels.iter().map(|l| l.dimension).collect();
@@ -163,6 +161,8 @@ pub(crate) fn statement(
         read.push(column.column.as_str());
         coded.push(format!("    -- {}\n    {node} AS f{}", comment(&dimension.name), d + 1));
     }
+    coded.extend(summed.iter().flat_map(Summed::coded));
+    read.extend(summed.iter().map(|amount| amount.column));
     if coded.is_empty() {
         coded.push("    1 AS f0".into());
     }
@@ -187,24 +187,13 @@ pub(crate) fn statement(
         format!("CASE WHEN {} THEN 1 ELSE 0 END", never.join(" OR "))
     };
     placed.push(format!("    {never} AS never"));
+    placed.extend(summed.iter().map(Summed::placed));
     placed.extend(bound.iter().flat_map(Bound::placed));
-    let which = bound.as_ref().map_or(String::new(), |bound| bound.which(&dimensions));
+    let which = bound.as_ref().map_or(String::new(), |bound| bound.which(&dimensions, &summed));
     let _ = writeln!(sql, "placed AS (\n  SELECT\n{}\n  FROM coded{which}\n)", placed.join(",\n"));
     let names: Vec<String> = levels.iter().map(|level| column(*level)).collect();
     let mut columns = names.clone();
-    match &bound {
-        None => {
-            columns.push(format!("COUNT(*) AS {COUNT}"));
-            columns.push(format!("COUNT(CASE WHEN never = 1 THEN 1 END) AS {IMPOSSIBLE}"));
-            columns.push(format!("0 AS {CUT}"));
-        }
-        Some(_) => {
-            columns.push(format!("COUNT(CASE WHEN further = 0 THEN 1 END) AS {COUNT}"));
-            columns.push(format!("COUNT(CASE WHEN further = 0 AND never = 1 THEN 1 END) AS {IMPOSSIBLE}"));
-            columns.push(format!("COUNT(CASE WHEN further = 1 THEN 1 END) AS {CUT}"));
-            columns.push(format!("COUNT(CASE WHEN astray = 1 THEN 1 END) AS {ASTRAY}"));
-        }
-    }
+    columns.extend(told(bound.is_some(), &summed));
     columns.push(format!("CAST({} AS BIGINT) AS {SPEC}", fingerprint(spec, &spec.cube, &tables)));
     let sets: Vec<String> = tables
         .iter()
@@ -220,6 +209,25 @@ pub(crate) fn statement(
         sets.join(",\n")
     );
     Ok(sql)
+}
+
+/// What is told of a cell, but for where it is.
+fn told(bounded: bool, summed: &[Summed<'_>]) -> Vec<String> {
+    let mut told = match bounded {
+        false => vec![
+            format!("COUNT(*) AS {COUNT}"),
+            format!("COUNT(CASE WHEN never = 1 THEN 1 END) AS {IMPOSSIBLE}"),
+            format!("0 AS {CUT}"),
+        ],
+        true => vec![
+            format!("COUNT(CASE WHEN further = 0 THEN 1 END) AS {COUNT}"),
+            format!("COUNT(CASE WHEN further = 0 AND never = 1 THEN 1 END) AS {IMPOSSIBLE}"),
+            format!("COUNT(CASE WHEN further = 1 THEN 1 END) AS {CUT}"),
+        ],
+    };
+    told.extend(summed.iter().flat_map(|amount| amount.told(bounded)));
+    told.extend(bounded.then(|| format!("COUNT(CASE WHEN astray = 1 THEN 1 END) AS {ASTRAY}")));
+    told
 }
 
 /// Refuses what a spec says of files, where no database does it alike.
@@ -308,8 +316,9 @@ impl Bound {
     }
 
     /// Rows that are left out, unless something is wrong with them.
-    fn which(&self, dimensions: &[usize]) -> String {
-        let strange: String = dimensions.iter().map(|d| format!(" OR f{} < 0", d + 1)).collect();
+    fn which(&self, dimensions: &[usize], summed: &[Summed<'_>]) -> String {
+        let strange = dimensions.iter().map(|d| format!(" OR f{} < 0", d + 1));
+        let strange: String = strange.chain(summed.iter().map(Summed::strange)).collect();
         format!("\n  WHERE place <= {} OR nobodys = 1{strange}", u64::from(self.max_rows) + 1)
     }
 }

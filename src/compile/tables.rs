@@ -96,31 +96,24 @@ impl<'a> Tables<'a> {
 
     /// Reads rows as `spec` says, and counts what the plan's tables need.
     pub(super) fn read(&self, spec: &Spec, path: &Path, means: &Means) -> Result<Data, IngestError> {
-        Data::read(spec, &self.spec.cube, &self.wanted(), path, means)
+        Data::read(spec, &self.spec.cube, &wanted(self.plan()), path, means)
     }
 
     /// The same from counts that somebody else made.
     pub(super) fn given(&self, spec: &Spec, path: &Path) -> Result<Data, GivenError> {
-        Data::given(spec, &self.spec.cube, &self.wanted(), path)
+        Data::given(spec, &self.spec.cube, &wanted(self.plan()), path)
     }
 
     /// The bytes that reading, counting and measuring may take, but for rows of units.
     pub(super) fn memory(&self, memory: Memory) -> u64 {
         let counts = Data::memory(
             &self.spec.cube,
-            &self.wanted(),
+            &wanted(self.plan()),
             added(self.plan()),
             rayon::current_num_threads(),
             memory,
         );
         counts.max(effort::most_memory(&self.spec.cube, self.plan(), self.copies(), memory))
-    }
-
-    /// The tables whose counts or sums are measured or published.
-    fn wanted(&self) -> Vec<&Cuboid> {
-        let plan = self.plan();
-        let channels = plan.channels.iter().filter(|c| c.subject.has_cells());
-        channels.flat_map(|c| &c.measurements).map(|m| m.block.cuboid()).chain(&plan.exact).collect()
     }
 
     /// Writes all sections of a copy with zeros in place of what is measured.
@@ -204,6 +197,12 @@ impl<'a> Tables<'a> {
         }
         Ok(())
     }
+}
+
+/// The tables whose counts or sums are measured or published.
+pub(super) fn wanted(plan: &Plan) -> Vec<&Cuboid> {
+    let channels = plan.channels.iter().filter(|c| c.subject.has_cells());
+    channels.flat_map(|c| &c.measurements).map(|m| m.block.cuboid()).chain(&plan.exact).collect()
 }
 
 /// Measurements are packed one after the other; a section is written when its last one is.

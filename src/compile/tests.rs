@@ -608,6 +608,22 @@ fn counts_are_of_one_spec() {
     ] {
         assert_ne!(of(&SPEC.replacen(from, to, 1)), own, "{to}");
     }
+    let pay = SPEC.replacen(
+        "[[table]]",
+        "[[amount]]\nname = \"pay\"\nlow = 0\nhigh = 10\nstep = 1\n\n[[table]]\nsum = [\"pay\"]",
+        1,
+    );
+    assert_ne!(of(&pay), own);
+    for (from, to) in [
+        ("low = 0", "low = 1"),
+        ("high = 10", "high = 11"),
+        ("step = 1", "step = 0.5"),
+        ("step = 1", "step = 1\nsquare = true"),
+        ("step = 1", "step = 1\nmissing = \"zero\""),
+        ("step = 1", "step = 1\ncolumn = \"salary\""),
+    ] {
+        assert_ne!(of(&pay.replacen(from, to, 1)), of(&pay), "{to}");
+    }
     for (from, to) in [("1/2", "1/3"), (r#"title = "Shop""#, r#"title = "Another""#), ("known", "taken")] {
         assert_eq!(of(&SPEC.replacen(from, to, 1)), own, "{to}");
     }

@@ -90,8 +90,46 @@ where = "age = 0 AND sex = 'M'"
 measure = "residual"
 "#;
 
+/// What `ansi` has no sums of.
+const AMOUNTS: &str = r#"
+# Of fractions of 64 bits: no half of a hundredth is one.
+[[amount]]
+name = "wage"
+low = -1.5
+high = 8.5
+step = 0.01
+missing = "skip"
+square = true
+
+# Decimals of 38 digits.
+[[amount]]
+name = "costs"
+column = "fee"
+low = -300
+high = 12000
+step = 100
+missing = "zero"
+
+# Whole numbers.
+[[amount]]
+name = "moved"
+column = "change"
+low = -100
+high = 99.5
+step = 0.5
+
+[[table]]
+of = ["home place", "age.band", "sex"]
+sum = ["wage", "costs"]
+
+[[table]]
+of = ["age", "sex"]
+sum = ["moved", "wage", "costs"]
+count = false
+"#;
+
 fn rows() -> String {
-    let mut text = "place,age,pay,sex,who,day,nr,change,rate\n".to_owned();
+    let mut text = "place,age,pay,sex,who,day,nr,change,rate,wage,fee\n".to_owned();
     let mut state = 9u64;
     let mut draw = |n: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -119,7 +157,34 @@ fn rows() -> String {
         let change = draw(221) as i64 - 120;
         // Of 32 bits there: 0.7 and 1.1 are other numbers than of 64.
         let rate = ["0", "0.1", "0.25", "0.3", "0.7", "0.69999", "1.1", "1.2"][draw(8)];
-        text += &format!("{place},{age},{pay},{sex},u{who},{day},{nr},{change},{rate}\n");
+        // Ends, halves of steps and what is beside them, and what is far beyond. Of more than 15 digits fractions do not tell texts apart.
+        let wage = match draw(12) {
+            0 => ["", "-1.5", "-1.505", "1e300", "-1e300", "1e-300", "8.5", "8.495", "8.49499999999999", "0"]
+                [draw(10)]
+            .into(),
+            1..4 => format!("{}{}.{:02}5", ["", "-"][draw(2)], draw(9), draw(100)),
+            4..6 => format!("{}.{:02}500000000001", draw(9), draw(100)),
+            6..8 => format!("{}.{:02}499999999999", draw(9), draw(100)),
+            _ => format!("{}.{:03}", draw(10) * draw(10), draw(1000)),
+        };
+        let fee = match draw(8) {
+            0 => [
+                "",
+                "-300",
+                "12000",
+                "-350",
+                "99999999999999999999.5",
+                "-99999999999999999999.5",
+                "0.000000000000000001",
+                "-250",
+            ][draw(8)]
+            .into(),
+            1..4 => format!("{}", 50 * draw(250) as i64 - 400),
+            4 => format!("{}.000000000000000001", 100 * draw(120) + 50),
+            5 => format!("{}.999999999999999999", 100 * draw(120) + 49),
+            _ => format!("-{}.{}", draw(400), draw(10_000)),
+        };
+        text += &format!("{place},{age},{pay},{sex},u{who},{day},{nr},{change},{rate},{wage},{fee}\n");
     }
     text
 }
@@ -135,7 +200,12 @@ fn released(folder: &Path, name: &str, more: &[&str]) -> Vec<String> {
     let made = margins(folder, &[&arguments, more].concat());
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let file = format!("{name}/people.margins");
-    let asked = [
+    let sums = [
+        r#"SELECT "home place", age.band, sex, SUM(wage), SUM(costs) FROM people GROUP BY "home place", age.band, sex"#,
+        "SELECT age, sex, COUNT(wage), SUM(wage), SUM(moved) FROM people GROUP BY age, sex",
+        "SELECT sex, VAR_POP(wage) FROM people GROUP BY sex",
+    ];
+    let counts = [
         r#"SELECT "home place", age.band, sex, COUNT(*) FROM people GROUP BY "home place", age.band, sex"#,
         "SELECT age, sex, COUNT(*) FROM people GROUP BY age, sex",
         r#"SELECT pay, "home place", COUNT(*) FROM people GROUP BY pay, "home place""#,
@@ -150,7 +220,8 @@ fn released(folder: &Path, name: &str, more: &[&str]) -> Vec<String> {
         assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
         String::from_utf8(answer.stdout).unwrap()
     };
-    asked.iter().map(answer).collect()
+    let summed = std::fs::read_to_string(folder.join("spec.toml")).unwrap().contains("[[amount]]");
+    counts.iter().chain(sums.iter().filter(|_| summed)).map(answer).collect()
 }
 
 fn compare(engine: &str, dialect: &str, out: &str) {
@@ -166,7 +237,9 @@ measure_truncation = true"#,
 fn compare_with(engine: &str, dialect: &str, out: &str, unit: &str) {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    std::fs::write(folder.join("spec.toml"), SPEC.replace(r#"unit = "row""#, unit)).unwrap();
+    let amounts = if dialect == "ansi" { "" } else { AMOUNTS };
+    let spec = format!("{SPEC}{amounts}").replace(r#"unit = "row""#, unit);
+    std::fs::write(folder.join("spec.toml"), spec).unwrap();
     std::fs::write(folder.join("rows.csv"), rows()).unwrap();
     let statement = margins(folder, &["plan", "spec.toml", "--sql", dialect, "--from", "people"]);
     assert!(statement.status.success(), "{}", String::from_utf8_lossy(&statement.stderr));
@@ -212,6 +285,9 @@ fn types_on_duckdb() {
         "[[dimension]]\nname = 'x'\ndates = ['2024-01-01', '2024-01-02']\nother = 'o'\nmissing = 'm'\n";
     let range = "[[dimension]]\nname = 'x'\nrange = [0, 5]\nmissing = 'm'\n";
     let codes = "[[dimension]]\nname = 'x'\ncodes = 2\n";
+    let summed =
+        "[[amount]]\nname = 'x'\nlow = 0\nhigh = 10\nstep = 1\n[[dimension]]\nname = 'k'\nrange = [0, 1]\n";
+    let long = &summed.replace("high = 10\nstep = 1\n", "high = 1000000000500000\nstep = 1000000000.5\n");
     let cases = [
         (&row, range, "2.5::DOUBLE AS x", "x is outside the domain"),
         (&row, range, "2.0::DOUBLE AS x", ""),
@@ -225,6 +301,19 @@ fn types_on_duckdb() {
         (&row, words, "'a' AS \"X\"", "No matching columns"),
         (&row, days, "TIMESTAMP '2024-01-02 03:00:00' AS x", misfit),
         (&row, days, "DATE '2024-01-02' AS x", ""),
+        (&row, summed, "1.5::DOUBLE AS x", ""),
+        (&row, summed, "1.5::DECIMAL(38, 30) AS x", ""),
+        (&row, summed, "1e37::DECIMAL(38, 0) AS x", ""),
+        (&row, summed, "NULL AS x", "whose x is empty"),
+        (&row, summed, "'nan'::DOUBLE AS x", "whose x is empty"),
+        (&row, summed, "'-inf'::DOUBLE AS x", "whose x is empty"),
+        (&row, summed, "1.5::FLOAT AS x", "whose x is empty"),
+        (&row, summed, "1::HUGEINT AS x", "whose x is empty"),
+        (&row, summed, "'1' AS x", "Cannot compare"),
+        (&row, summed, "true AS x", "whose x is empty"),
+        // With so many digits several decimals mean one fraction.
+        (&row, long, "1.5::DOUBLE AS x", "whose x is empty"),
+        (&row, long, "1.5::DECIMAL(38, 30) AS x", ""),
         (&ordered, words, "'a' AS x, 1 AS who, '10' AS day", "or a column of `order`"),
         (&ordered, words, "'a' AS x, 1 AS who, 1.5::DOUBLE AS day", "or a column of `order`"),
         (&ordered, words, "'a' AS x, 1 AS who, 18446744073709551615::UBIGINT AS day", ""),
@@ -233,9 +322,10 @@ fn types_on_duckdb() {
     for (head, dimension, select, why) in cases {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
-        std::fs::write(folder.join("spec.toml"), format!("{head}{dimension}[[table]]\nof = ['x']\n"))
+        let of = if dimension.contains("[[amount]]") { "['k']\nsum = ['x']" } else { "['x']" };
+        std::fs::write(folder.join("spec.toml"), format!("{head}{dimension}[[table]]\nof = {of}\n")).unwrap();
+        std::fs::write(folder.join("people.sql"), format!("CREATE TABLE people AS SELECT {select}, 1 AS k"))
             .unwrap();
-        std::fs::write(folder.join("people.sql"), format!("CREATE TABLE people AS SELECT {select}")).unwrap();
         let statement = margins(folder, &["plan", "spec.toml", "--sql", "duckdb", "--from", "people"]);
         std::fs::write(folder.join("statement.sql"), statement.stdout).unwrap();
         let Some(ran) = run(folder, "duckdb", "people.sql", "counts.csv") else { return };

@@ -82,6 +82,49 @@ impl Dialect {
         self.is_of(name, &[numbers, self.times()].concat())
     }
 
+    /// That numbers of the column `name` are summed: whole ones, decimals and, with `doubles`, fractions of 64 bits. Those of 32 are not: no engine but one writes
+    /// them as the decimals that they mean.
+    pub(super) fn summed(self, name: &str, doubles: bool) -> Option<String> {
+        let types: &[&str] = match self {
+            Dialect::Duckdb => &[
+                "TINYINT",
+                "SMALLINT",
+                "INTEGER",
+                "BIGINT",
+                "UTINYINT",
+                "USMALLINT",
+                "UINTEGER",
+                "UBIGINT",
+                "DECIMAL",
+            ],
+            Dialect::Spark => &["tinyint", "smallint", "int", "bigint", "decimal"],
+            Dialect::Postgres => &["smallint", "integer", "bigint", "numeric"],
+            Dialect::Bigquery | Dialect::Ansi => &[],
+        };
+        let whole = self.is_of(name, types)?;
+        match self.is_double(name).filter(|_| doubles) {
+            Some(double) => Some(format!("({whole} OR {double})")),
+            None => Some(whole),
+        }
+    }
+
+    /// That the column `name` holds fractions of 64 bits.
+    pub(super) fn is_double(self, name: &str) -> Option<String> {
+        let name_of = self.double();
+        match self {
+            Dialect::Duckdb => self.is_of(name, &[name_of]),
+            _ => self.is_of(name, &[&name_of.to_lowercase()]),
+        }
+    }
+
+    /// Its type of fractions of 64 bits.
+    pub(super) fn double(self) -> &'static str {
+        match self {
+            Dialect::Spark | Dialect::Duckdb => "DOUBLE",
+            Dialect::Postgres | Dialect::Bigquery | Dialect::Ansi => "DOUBLE PRECISION",
+        }
+    }
+
     /// That the column `name` holds a fraction of 32 bits that is written as `decimal`, where it is known to have that value.
     fn single(self, name: &str, decimal: f64) -> Option<String> {
         match self {

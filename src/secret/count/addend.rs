@@ -45,6 +45,22 @@ impl Addend {
         spec.summed().enumerate().flat_map(of).collect()
     }
 
+    /// What rows of which so many have a value add, that have so many steps above the least, and so many squares of these. `None` beyond 64 bits.
+    pub(super) fn of_totals(self, [valued, steps, squares]: [i64; 3]) -> Option<i64> {
+        let [valued, steps, squares, reach] =
+            [valued, steps, squares, i64::try_from(self.reach).ok()?].map(i128::from);
+        let added = match self.what {
+            What::Values => 2 * steps - reach * valued,
+            What::Squares => {
+                let of_steps = steps.checked_mul(8 * reach)?;
+                let of_rows = valued.checked_mul(reach * reach)?;
+                (8 * squares).checked_sub(of_steps)?.checked_add(of_rows)?
+            }
+            What::Rows => valued,
+        };
+        i64::try_from(added).ok()
+    }
+
     /// What a row with this code adds: nothing without a value. Both are at most 2^24 but for codes of rows without one.
     pub(crate) fn of(self, code: u64) -> i64 {
         if code > self.reach {

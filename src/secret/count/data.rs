@@ -66,7 +66,7 @@ impl Data {
         let (rows, counts, mut sums) = Tally::together(seen.takers);
         let beside = added.into_iter().rev().map(|addend| (addend, sums.pop().unwrap_or_default())).collect();
         let tables = tables.into_iter().zip(counts).collect();
-        Ok(Data { form: Form::Tables(Tables { rows, cut: seen.cut, tables, beside }) })
+        Ok(Data { form: Form::Tables(Tables::new((rows, seen.cut), tables, beside)) })
     }
 
     /// The bytes that reading and counting take at least, whatever the rows are: known from the plan alone. Rows add up to `added` things beside
@@ -156,17 +156,19 @@ impl Tabulator<'_> {
 }
 
 impl Tables {
-    pub(super) fn new(rows: u64, cut: u64, tables: Vec<(Cuboid, Counts)>) -> Tables {
-        Tables { rows, cut, tables, beside: Vec::new() }
-    }
-
-    pub(super) fn tables(&self) -> &[(Cuboid, Counts)] {
-        &self.tables
+    /// Tables as they were counted, and for each addend its sums in each.
+    pub(super) fn new(
+        (rows, cut): (u64, u64),
+        tables: Vec<(Cuboid, Counts)>,
+        beside: Vec<(Addend, Vec<Counts>)>,
+    ) -> Tables {
+        Tables { rows, cut, tables, beside }
     }
 
     /// Rolls up the smallest table that holds it.
     fn cuboid(&self, cube: &Cube, cuboid: &Cuboid) -> Result<Counts, CountError> {
-        self.rolled(cube, self.smallest(cube, cuboid)?, cuboid)
+        let (table, counts) = self.tables.get(self.smallest(cube, cuboid)?).ok_or(CountError::NotCounted)?;
+        roll_up(cube, table, counts, cuboid)
     }
 
     /// The same of what else the rows add up to.
@@ -183,16 +185,15 @@ impl Tables {
         let smallest = holding.min_by_key(|(_, (table, _))| size(cube, table));
         smallest.map(|(at, _)| at).ok_or(CountError::NotCounted)
     }
-
-    /// What one of the tables, which holds it, says of a cuboid.
-    pub(super) fn rolled(&self, cube: &Cube, at: usize, cuboid: &Cuboid) -> Result<Counts, CountError> {
-        let (table, counts) = self.tables.get(at).ok_or(CountError::NotCounted)?;
-        roll_up(cube, table, counts, cuboid)
-    }
 }
 
 /// What a table says of a cuboid that it holds.
-fn roll_up(cube: &Cube, table: &Cuboid, counts: &Counts, cuboid: &Cuboid) -> Result<Counts, CountError> {
+pub(super) fn roll_up(
+    cube: &Cube,
+    table: &Cuboid,
+    counts: &Counts,
+    cuboid: &Cuboid,
+) -> Result<Counts, CountError> {
     let cells = size(cube, cuboid).ok_or(CountError::TooManyCells)?;
     // For each cell of the table the cell it is in.
     let mut at = vec![0usize];

@@ -2,17 +2,17 @@
 //!
 //! The file is the answer to the statement that `margins plan --sql` prints: a row for each cell of each table, with a column for each level that any
 //! table has, empty where a table has it not; the number of rows `n`; `impossible`, how many of them are in cells that were declared empty;
-//! `cut`, how many units had more rows than count; and `spec`, a number that stands for the spec it was made from. It is as private as the rows.
+//! `cut`, how many units had more rows than count; for each amount what [`amount_columns`] names; and `spec`, a number that stands for the spec it was made from. It is as private as the rows.
 //!
 //! What is checked: the spec says of rows the same as the one that the statement was made from; every cell is in the domain and given once; every table has the same number of rows; tables agree wherever they overlap;
-//! no row is outside the domain or where none can be. What cannot be checked is that the statement was run on all rows, once.
+//! no row is outside the domain or where none can be; sums and squares are such as so many rows within the bounds can have. What cannot be checked is that the statement was run on all rows, once.
 
 use super::cover::{largest, size};
-use super::data::{Data, Form, Tables};
-use super::{CountError, Counts, MAX_CELLS};
-use crate::cube::{Cube, Cuboid, Level};
+use super::data::{Data, Form, Tables, roll_up};
+use super::{Addend, CountError, Counts, MAX_CELLS};
+use crate::cube::{Cube, Cuboid, Level, NoValue, Quantity};
 use crate::secret::ingest::{self, IngestError, Number};
-use crate::spec::{Coding, Column, Spec, Taken, Unit};
+use crate::spec::{AmountSpec, Coding, Column, Spec, Taken, Unit};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
@@ -52,6 +52,12 @@ pub enum GivenError {
     /// Rows where there can be none.
     #[error("there are rows in cells that the spec declares impossible (`[[zero]]`)")]
     Impossible,
+    /// Rows with a value that is none.
+    #[error(
+        "there are rows whose {0} is empty, though `missing` does not say what they count as, or is NaN or infinite; or the column is of another type than whole numbers, \
+         DECIMAL and DOUBLE, or of DOUBLE where the bounds have many digits, which the statement does not read exactly"
+    )]
+    Unread(String),
     /// Rows of which nobody knows whether they count.
     #[error(
         "there are rows without a unit or without a place by `order`, or units of which more rows have the same place by `order` than count: \
@@ -66,7 +72,7 @@ pub enum GivenError {
     NoOrder,
     /// The statement was made from other words than those of the spec.
     #[error(
-        "the counts are those of another spec: since the statement was made, the domain, `missing`, `other`, a [[zero]], a column's name, the unit or the tables that \
+        "the counts are those of another spec: since the statement was made, the domain, `missing`, `other`, a [[zero]], an amount, a column's name, the unit or the tables that \
          the plan needs were changed, or its version of margins was another. Print it again (`margins plan --sql`), and count again"
     )]
     Edited,
@@ -102,6 +108,13 @@ pub(crate) fn needed(wanted: &[&Cuboid]) -> Option<Vec<Cuboid>> {
 /// What a level's column is called: dimensions and levels are numbered in the order of the spec.
 pub(crate) fn column(level: Level) -> String {
     format!("d{}_{}", level.dimension + 1, level.level)
+}
+
+/// What is told of an amount in a cell, numbered from 1: how many rows have a value, how many may not count, the steps above the least value added up, and
+/// perhaps their squares.
+pub(crate) fn amount_columns(number: usize, square: bool) -> Vec<String> {
+    let names = [Some("valued"), Some("unread"), Some("steps"), square.then_some("squares")];
+    names.into_iter().flatten().map(|name| format!("{name}{number}")).collect()
 }
 
 /// All levels of some tables, each once.
@@ -145,6 +158,11 @@ pub(crate) fn fingerprint(spec: &Spec, cube: &Cube, tables: &[Cuboid]) -> u64 {
         say(&format!("{:?}", data.blanks));
     }
     spec.zeros.iter().for_each(|zero| say(&zero.condition));
+    for AmountSpec { quantity, column, square, .. } in spec.summed() {
+        let Quantity { low, high, step, places, missing, .. } = &**quantity;
+        say(column);
+        say(&format!("{low} {high} {step} {places} {missing:?} {square}"));
+    }
     match &spec.privacy.unit {
         Unit::Row => say("row"),
         Unit::Column { column, max_rows, order, without: _ } => {
@@ -171,6 +189,9 @@ impl Data {
         let levels = levels(&tables);
         let mut names: Vec<String> = levels.iter().map(|level| column(*level)).collect();
         names.extend([COUNT, IMPOSSIBLE, CUT].map(String::from));
+        names.extend(
+            (1..).zip(spec.summed()).flat_map(|(number, amount)| amount_columns(number, amount.square)),
+        );
         let bounded = match &spec.privacy.unit {
             Unit::Row => false,
             Unit::Column { order, .. } if order.is_empty() => return Err(GivenError::NoOrder),
@@ -179,7 +200,7 @@ impl Data {
         names.extend(bounded.then(|| ASTRAY.to_owned()));
         names.push(SPEC.to_owned());
         let own = i64::try_from(fingerprint(spec, cube, &tables)).ok();
-        let mut given = Given::new(cube, &levels, tables)?;
+        let mut given = Given::new((spec, cube), &levels, tables)?;
         ingest::numbers(spec, path, &names, &mut |row, cells| match cells.split_last() {
             Some((of, cells)) if *of == own => match (bounded, cells.split_last()) {
                 (true, Some((Some(0), cells))) => given.row(row, cells),
@@ -199,6 +220,9 @@ struct Given<'c> {
     /// Which table has exactly these levels.
     of: HashMap<Vec<usize>, usize>,
     tables: Vec<(Cuboid, Counts)>,
+    /// What rows add up to beside their number, for each of these tables.
+    beside: Vec<(Addend, Vec<Counts>)>,
+    amounts: Vec<&'c AmountSpec>,
     seen: Vec<Vec<bool>>,
     /// Of each table, how many units had more rows than count.
     cut: Vec<u64>,
@@ -206,7 +230,11 @@ struct Given<'c> {
 }
 
 impl<'c> Given<'c> {
-    fn new(cube: &'c Cube, levels: &'c [Level], tables: Vec<Cuboid>) -> Result<Given<'c>, GivenError> {
+    fn new(
+        (spec, cube): (&'c Spec, &'c Cube),
+        levels: &'c [Level],
+        tables: Vec<Cuboid>,
+    ) -> Result<Given<'c>, GivenError> {
         let place = |level: Level| levels.iter().position(|l| *l == level);
         let of = tables.iter().enumerate().map(|(at, table)| (table.iter().filter_map(place).collect(), at));
         let of = of.collect();
@@ -216,15 +244,19 @@ impl<'c> Given<'c> {
         }
         let seen = cells.iter().map(|&n| vec![false; n]).collect();
         let cut = vec![0; tables.len()];
+        let added = Addend::all(spec, cube.dimensions.len()).into_iter();
+        let beside = added.map(|addend| (addend, cells.iter().map(|&n| Counts::zero(n)).collect())).collect();
         let tables = tables.into_iter().zip(cells).map(|(table, n)| (table, Counts::zero(n))).collect();
-        Ok(Given { cube, levels, of, tables, seen, cut, total: None })
+        let amounts = spec.summed().collect();
+        Ok(Given { cube, levels, of, tables, beside, amounts, seen, cut, total: None })
     }
 
-    /// Puts a row into its cell: levels, count, impossible, cut.
+    /// Puts a row into its cell: levels, count, impossible, cut, and what is told of amounts.
     fn row(&mut self, row: u64, cells: &[Option<Number>]) -> Result<(), GivenError> {
         let wrong = |what| GivenError::Row { row, what };
-        let (levels, [count, impossible, cut]) =
-            cells.split_last_chunk::<3>().ok_or_else(|| wrong("it has too few columns"))?;
+        let (levels, told) = cells.split_at_checked(self.levels.len()).unwrap_or_default();
+        let ([count, impossible, cut], told) =
+            told.split_first_chunk::<3>().ok_or_else(|| wrong("it has too few columns"))?;
         if impossible.is_some_and(|n| n != 0) {
             return Err(GivenError::Impossible);
         }
@@ -257,6 +289,30 @@ impl<'c> Given<'c> {
         if cuboid.is_total() {
             self.total = Some(count);
         }
+        self.amounts(told, count, (row, table, cell))
+    }
+
+    /// Puts what is told of amounts into a cell of a table.
+    fn amounts(
+        &mut self,
+        mut told: &[Option<Number>],
+        count: u64,
+        (row, table, cell): (u64, usize, usize),
+    ) -> Result<(), GivenError> {
+        for (at, amount) in self.amounts.iter().enumerate() {
+            let (own, others) = told.split_at_checked(3 + usize::from(amount.square)).unwrap_or_default();
+            told = others;
+            let totals = totals(amount, own, count).map_err(|what| match what {
+                None => GivenError::Unread(amount.quantity.name.clone()),
+                Some(what) => GivenError::Row { row, what },
+            })?;
+            let column = self.cube.dimensions.len() + at;
+            for (addend, sums) in self.beside.iter_mut().filter(|(addend, _)| addend.column == column) {
+                let cell = sums.get_mut(table).and_then(|sums| sums.cells_mut().get_mut(cell));
+                let added = addend.of_totals(totals).ok_or(CountError::Sum)?;
+                *cell.ok_or(CountError::NotCounted)? = added;
+            }
+        }
         Ok(())
     }
 
@@ -272,33 +328,65 @@ impl<'c> Given<'c> {
             }
         }
         let cube = self.cube;
-        let tables = Tables::new(rows, cut, self.tables);
-        tables.agree(cube)?;
-        Ok(Data { form: Form::Tables(tables) })
+        let all: Vec<(&Cuboid, &Counts)> =
+            self.tables.iter().map(|(table, counts)| (table, counts)).collect();
+        agree(cube, &all)?;
+        for (_, sums) in &self.beside {
+            let all: Vec<(&Cuboid, &Counts)> = self.tables.iter().map(|(table, _)| table).zip(sums).collect();
+            agree(cube, &all)?;
+        }
+        Ok(Data { form: Form::Tables(Tables::new((rows, cut), self.tables, self.beside)) })
     }
 }
 
-impl Tables {
-    /// Every two tables are the same where they overlap: each is held against the first that was rolled up so.
-    fn agree(&self, cube: &Cube) -> Result<(), GivenError> {
-        let mut first: HashMap<Cuboid, (usize, Counts)> = HashMap::new();
-        for (at, (table, _)) in self.tables().iter().enumerate() {
-            let others = self.tables().iter().enumerate().filter(|(other, _)| *other != at);
-            let meets: BTreeSet<Cuboid> = others.map(|(_, (other, _))| meet(table, other)).collect();
-            for common in meets.into_iter().filter(|meet| !meet.is_total()) {
-                let rolled = self.rolled(cube, at, &common)?;
-                match first.get(&common) {
-                    Some((before, counts)) if counts.cells() != rolled.cells() => {
-                        let before = self.tables().get(*before).map_or(table, |(before, _)| before);
-                        return Err(GivenError::Disagree(cube.describe(before), cube.describe(table)));
-                    }
-                    Some(_) => {}
-                    None => drop(first.insert(common, (at, rolled))),
+/// What is told of an amount in a cell of so many rows: how many have a value, their steps and squares. Every value is between no step and the reach, so that much
+/// can be checked; `Err(None)` says that there are values that may not count.
+fn totals(
+    amount: &AmountSpec,
+    told: &[Option<Number>],
+    rows: u64,
+) -> Result<[Number; 3], Option<&'static str>> {
+    let [valued, unread, steps, squares @ ..] = told else { return Err(Some("it has too few columns")) };
+    if *unread != Some(0) {
+        return Err(None);
+    }
+    let valued = valued.filter(|&n| u64::try_from(n).is_ok_and(|n| n <= rows));
+    let valued = valued.ok_or(Some("it has another number of values than rows could have"))?;
+    if amount.quantity.missing != NoValue::Skip && u64::try_from(valued) != Ok(rows) {
+        return Err(Some("it has another number of values than rows"));
+    }
+    let reach = i128::from(amount.quantity.reach());
+    let within = |n: &i128| (0..=reach * i128::from(valued)).contains(n);
+    let steps = steps.filter(|&n| within(&n.into()));
+    let steps = steps.ok_or(Some("its steps are not those of so many values within the bounds"))?;
+    let Some(squares) = squares.first() else { return Ok([valued, steps, 0]) };
+    let possible = |of: i128| {
+        let (steps, valued) = (i128::from(steps), i128::from(valued));
+        // Of whole numbers a square has the parity; and Cauchy's inequality.
+        (steps..=reach * steps).contains(&of) && (of - steps) % 2 == 0 && steps * steps <= of * valued
+    };
+    let squares = squares.filter(|&n| possible(n.into()));
+    Ok([valued, steps, squares.ok_or(Some("its squares are not those of such values"))?])
+}
+
+/// Every two tables are the same where they overlap: each is held against the first that was rolled up so.
+fn agree(cube: &Cube, tables: &[(&Cuboid, &Counts)]) -> Result<(), GivenError> {
+    let mut first: HashMap<Cuboid, (&Cuboid, Counts)> = HashMap::new();
+    for (at, (table, counts)) in tables.iter().enumerate() {
+        let others = tables.iter().enumerate().filter(|(other, _)| *other != at);
+        let meets: BTreeSet<Cuboid> = others.map(|(_, (other, _))| meet(table, other)).collect();
+        for common in meets {
+            let rolled = roll_up(cube, table, counts, &common)?;
+            match first.get(&common) {
+                Some((before, counts)) if counts.cells() != rolled.cells() => {
+                    return Err(GivenError::Disagree(cube.describe(before), cube.describe(table)));
                 }
+                Some(_) => {}
+                None => drop(first.insert(common, (table, rolled))),
             }
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// The largest table that both hold.

@@ -194,21 +194,6 @@ fn streamed_and_kept_count_alike() {
     columns[2].0.levels.insert(1, bands);
     columns[2].0.levels[2].parent = (0..50).map(|n| n / 10).collect();
     let mut spec = files::spec(columns);
-    let pay = |column: &str, missing| crate::spec::AmountSpec {
-        quantity: Arc::new(Quantity {
-            name: column.into(),
-            low: -3,
-            high: 40,
-            step: 1,
-            places: 0,
-            missing,
-            unit: None,
-            description: None,
-        }),
-        column: column.into(),
-        tables: vec![crate::plan::Table::new(Cuboid::total(), crate::exact::Rational::ONE)],
-        square: true,
-    };
     spec.amounts = vec![pay("d", NoValue::Skip), pay("e", NoValue::Zero)];
     let added = Addend::all(&spec, spec.cube.dimensions.len());
     assert_eq!(added.len(), 5);
@@ -270,4 +255,123 @@ fn streamed_and_kept_count_alike() {
     assert_eq!(data.counter().cuboid(&spec.cube, &tables[4]).err(), Some(CountError::NotCounted));
     assert_eq!(format!("{data:?}"), "Data { <private> }");
     assert!(data.into_rows().is_none());
+}
+
+/// A number of rows, from -3 to 40 in whole steps, that is summed with its squares.
+fn pay(column: &str, missing: NoValue) -> crate::spec::AmountSpec {
+    crate::spec::AmountSpec {
+        quantity: Arc::new(Quantity {
+            name: column.into(),
+            low: -3,
+            high: 40,
+            step: 1,
+            places: 0,
+            missing,
+            unit: None,
+            description: None,
+        }),
+        column: column.into(),
+        tables: vec![crate::plan::Table::new(Cuboid::total(), crate::exact::Rational::ONE)],
+        square: true,
+    }
+}
+
+/// Counted somewhere else, rows add up to the same; and what no rows within the bounds can add up to is refused.
+#[test]
+fn sums_that_were_counted_elsewhere_are_those_of_the_rows() {
+    use super::given::{column, fingerprint, levels, needed};
+    use crate::secret::ingest::tests as files;
+    use crate::spec::Coding;
+    let of = |name: &str, hi| files::column(name, hi as usize + 1, Coding::Range { lo: 0, hi });
+    let mut spec = files::spec(vec![of("a", 2), of("b", 3)]);
+    spec.amounts = vec![pay("d", NoValue::Skip), pay("e", NoValue::Zero)];
+    let wanted = [vec![(0, 1)], vec![(1, 1)]].map(Cuboid::new);
+    let wanted: Vec<&Cuboid> = wanted.iter().collect();
+    let tables = needed(&wanted).unwrap();
+    let (levels, own) = (levels(&tables), fingerprint(&spec, &spec.cube, &tables));
+    // Of each cell: rows, and of both numbers how many have it, its steps and their squares.
+    let mut cells: std::collections::BTreeMap<String, [i64; 7]> = Default::default();
+    let mut text = "a,b,d,e\n".to_owned();
+    for row in 0..3000usize {
+        let at = row.wrapping_mul(0x9e37_79b9) >> 7;
+        let node = [at % 3, at / 3 % 3];
+        // Ends, halves and what is beyond.
+        let pay =
+            [at / 9, at / 100].map(|of| (!of.is_multiple_of(9)).then_some((of % 120) as f64 / 2.0 - 10.0));
+        let [d, e] = pay.map(|v| v.map_or(String::new(), |v| v.to_string()));
+        text += &format!("{},{},{d},{e}\n", node[0], node[1]);
+        let steps = |v: f64| (v + 3.0).round_ties_even().clamp(0.0, 43.0) as i64;
+        let (d, e) = (pay[0].map(steps), pay[1].map_or(3, steps));
+        let adds = [1, d.map_or(0, |_| 1), d.unwrap_or(0), d.unwrap_or(0).pow(2), 1, e, e * e];
+        for table in &tables {
+            let place = |level: &Level| {
+                table.iter().find(|l| l == level).map_or(String::new(), |l| node[l.dimension].to_string())
+            };
+            let place: Vec<String> = levels.iter().map(place).collect();
+            cells
+                .entry(place.join(","))
+                .or_default()
+                .iter_mut()
+                .zip(adds)
+                .for_each(|(sum, more)| *sum += more);
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (path, counts) = (dir.path().join("rows.csv"), dir.path().join("counts.csv"));
+    std::fs::write(&path, text).unwrap();
+    let names: Vec<String> = levels.iter().map(|level| column(*level)).collect();
+    let told = "valued1,steps1,squares1,valued2,steps2,squares2,impossible,cut,unread1,unread2,spec";
+    let head = format!("{},n,{told}\n", names.join(","));
+    let given = |change: &dyn Fn(&mut [i64; 7]), rest: &str| {
+        let mut text = head.clone();
+        for (at, (place, sums)) in cells.iter().enumerate() {
+            let mut sums = *sums;
+            // The last cell of the last table.
+            if at + 1 == cells.len() {
+                change(&mut sums);
+            }
+            let sums = sums.map(|n| n.to_string()).join(",");
+            text += &format!("{place},{sums},{rest},{own}\n");
+        }
+        std::fs::write(&counts, text).unwrap();
+        super::Data::given(&spec, &spec.cube, &wanted, &counts)
+    };
+    let data = given(&|_| {}, "0,0,0,0").unwrap();
+    let rows = super::Data::read(&spec, &spec.cube, &wanted, &path, &Means::default()).unwrap();
+    for table in wanted.iter().copied().chain([&Cuboid::total()]) {
+        let counted = |data: &super::Data| data.counter().cuboid(&spec.cube, table).unwrap().into_cells();
+        assert_eq!(counted(&data), counted(&rows));
+        for addend in Addend::all(&spec, 2) {
+            let added =
+                |data: &super::Data| data.counter().added(&spec.cube, table, addend).unwrap().into_cells();
+            assert_eq!(added(&data), added(&rows), "{addend:?}");
+        }
+    }
+    let refused = |change: &dyn Fn(&mut [i64; 7]), rest: &str| given(change, rest).unwrap_err().to_string();
+    let values = "another number of values than rows could have";
+    let steps = "its steps are not those";
+    let squares = "its squares are not those";
+    for (at, to, why) in [
+        (1, -1, values),
+        (1, i64::MAX, values),
+        (4, 0, "another number of values than rows"),
+        (2, -1, steps),
+        (2, i64::MAX, steps),
+        (5, i64::MAX, steps),
+        (3, i64::MAX, squares),
+        (3, 0, squares),
+        (6, -1, squares),
+    ] {
+        let said = refused(&|sums| sums[at] = to, "0,0,0,0");
+        assert!(said.contains(why), "{said}");
+    }
+    // The smallest that could be: the tables do not agree.
+    let said = refused(&|sums| sums[3] += 1, "0,0,0,0");
+    assert!(said.contains(squares), "{said}");
+    for at in [1, 3] {
+        let said = refused(&|sums| sums[at] += if at == 1 { -1 } else { 2 }, "0,0,0,0");
+        assert!(said.contains("do not agree"), "{said}");
+    }
+    assert!(refused(&|_| {}, "0,0,1,0").contains("whose d is empty"));
+    assert!(refused(&|_| {}, "0,0,0,1").contains("whose e is empty"));
 }

@@ -1,0 +1,237 @@
+//! How many steps above its least value a row has of an amount, in SQL: exactly, on every engine that can be asked for a column's type.
+//!
+//! Engines round each in a way of their own, and some take fractions for decimals of 15 digits. So nothing is rounded. A step near the value is reckoned
+//! with fractions of 64 bits, and may be the next but one. Then the value itself is held against the middles between that step and its neighbours: a whole number or DECIMAL against
+//! the middle as a DECIMAL, which engines compare exactly or not at all; a DOUBLE against the DOUBLE nearest to the middle.
+//!
+//! **Why that is the shortest decimal of a DOUBLE**, which a file's reader rounds. Every decimal of at most 15 digits is the only one of them that means its DOUBLE, so the
+//! shortest decimal of the DOUBLE nearest to a middle is the middle; and shortest decimals are in the order of their DOUBLEs. Such a middle is `m/(2·10^places)`, two whole numbers below
+//! 2^53, and one division of IEEE 754 rounds that to the nearest DOUBLE. Where middles have more digits a DOUBLE is refused.
+
+use super::Dialect;
+use crate::cube::{NoValue, Quantity};
+use crate::secret::count::given;
+use crate::spec::{AmountSpec, Spec};
+
+/// Middles are decimals of fewer digits than this.
+const DIGITS: u32 = 18;
+/// Middles of so many digits are told apart by fractions of 64 bits.
+const OF_DOUBLES: u32 = 15;
+/// A step is told from its neighbours by fractions of 64 bits where both ends are within so many steps from zero: they hold 2^53.
+const FURTHEST: u128 = 1 << 40;
+
+/// One amount, of which sums are told.
+pub(super) struct Summed<'s> {
+    /// Which, from 1.
+    number: usize,
+    /// Its column in the data.
+    pub(super) column: &'s str,
+    quantity: &'s Quantity,
+    square: bool,
+    dialect: Dialect,
+    /// The most digits of a middle, in units of `10^-(places + 1)`.
+    digits: u32,
+}
+
+impl<'s> Summed<'s> {
+    /// All of a spec; or why their sums cannot be told by a statement.
+    pub(super) fn all(spec: &'s Spec, dialect: Dialect) -> Result<Vec<Summed<'s>>, &'static str> {
+        let amounts: Vec<_> = spec.summed().collect();
+        if amounts.is_empty() {
+            return Ok(Vec::new());
+        }
+        if matches!(dialect, Dialect::Bigquery | Dialect::Ansi) {
+            return Err(
+                "sums of amounts need to know which types columns have, and this dialect cannot be asked: spark, duckdb and postgres can; or \
+                        count from files (`margins release` reads folders of Parquet)",
+            );
+        }
+        if spec.data.as_ref().is_some_and(|data| data.blanks.empty.iter().any(|text| !text.is_empty())) {
+            return Err(
+                "`empty` with amounts is for files: make such values NULL in a view of the table, and leave it out",
+            );
+        }
+        let one = |(at, amount): (usize, &'s AmountSpec)| {
+            let AmountSpec { quantity, column, square, .. } = amount;
+            let ends = u128::from(quantity.low.unsigned_abs().max(quantity.high.unsigned_abs()));
+            let middle = (2 * u128::from(quantity.step)).checked_add(2 * ends)?.checked_mul(5)?;
+            let digits = middle.checked_ilog10()? + 1;
+            let near = ends / u128::from(quantity.step) <= FURTHEST;
+            let quantity = &**quantity;
+            (digits <= DIGITS && near).then_some(Summed {
+                number: at + 1,
+                column,
+                quantity,
+                square: *square,
+                dialect,
+                digits,
+            })
+        };
+        let all: Option<Vec<Summed<'s>>> = amounts.into_iter().enumerate().map(one).collect();
+        all.ok_or("an amount's bounds have too many digits for a statement, or are too many steps from zero: count from files")
+    }
+
+    /// The value, and the step that is near it or, of rows without a value, what they count as: -1 if they may not count.
+    pub(super) fn coded(&self) -> Vec<String> {
+        let Quantity { missing, .. } = self.quantity;
+        let (name, x, near) = (self.dialect.name(self.column), self.value(), self.near());
+        let none = match missing {
+            NoValue::Stop => "-1".to_owned(),
+            NoValue::Skip => "NULL".to_owned(),
+            NoValue::Zero => self.zero().to_string(),
+        };
+        let [low, high, step] =
+            [self.quantity.low, self.quantity.high, self.quantity.step as i64].map(|v| self.double(v.into()));
+        let text = format!("LOWER(CAST({name} AS {}))", self.dialect.text_type());
+        let read =
+            self.dialect.summed(&name, self.digits <= OF_DOUBLES).unwrap_or_else(|| "1 = 0".to_owned());
+        let double = self.dialect.double();
+        vec![
+            format!("    {name} AS {x}"),
+            format!(
+                "    CASE WHEN {name} IS NULL THEN {none} WHEN NOT {read} THEN -1 \
+                 WHEN {text} IN ('nan', '-nan', 'infinity', 'inf', '-infinity', '-inf') THEN -1 \
+                 ELSE CAST(FLOOR((LEAST(GREATEST(CAST({name} AS {double}), {low}), {high}) - ({low})) / {step} + 0.5) AS BIGINT) END AS {near}"
+            ),
+        ]
+    }
+
+    /// That a row may not count.
+    pub(super) fn strange(&self) -> String {
+        format!(" OR {} < 0", self.near())
+    }
+
+    /// The step itself.
+    pub(super) fn placed(&self) -> String {
+        let Quantity { low, high, step, places, .. } = self.quantity;
+        let (x, near, reach) = (self.value(), self.near(), self.quantity.reach());
+        let (low, high, step) = (i128::from(*low), i128::from(*high), i128::from(*step));
+        let (double, scale) = (self.dialect.double(), u32::from(*places) + 1);
+        let width = self.digits.max(scale) + 1;
+        let unit = format!("0.{:0>1$}", 1, scale as usize);
+        // The middle below the step with -1, and above it with +.
+        let decimal = |side: char| {
+            let m = format!("(2 * {near} {side} 1) * {} + ({})", 5 * step, 10 * low);
+            format!("CAST(CAST({m} AS DECIMAL(18, 0)) * {unit} AS DECIMAL({width}, {scale}))")
+        };
+        let fraction = |side: char| {
+            let m = format!("(2 * {near} {side} 1) * {step} + ({})", 2 * low);
+            format!("CAST({m} AS {double}) / {:e}", 2.0 * 10f64.powi(i32::from(*places)))
+        };
+        let nearest = |middle: &dyn Fn(char) -> String| {
+            let (below, above) = (middle('-'), middle('+'));
+            let odd = format!("MOD({near}, 2) = 1");
+            format!(
+                "WHEN {x} < {below} OR ({x} = {below} AND {odd}) THEN GREATEST({near} - 1, 0)\n        \
+                 WHEN {x} > {above} OR ({x} = {above} AND {odd}) THEN LEAST({near} + 1, {reach})\n        \
+                 WHEN {x} >= {below} AND {x} <= {above} THEN {near} ELSE -1 END"
+            )
+        };
+        let far = format!("CAST({x} AS {double})");
+        let mut cases = format!(
+            "    CASE WHEN {x} IS NULL OR {near} < 0 THEN {near} WHEN {far} < {} THEN 0 WHEN {far} > {} THEN {reach}\n      ",
+            self.double(low - step),
+            self.double(high + step)
+        );
+        if let Some(of) = self.dialect.is_double(&x).filter(|_| self.digits <= OF_DOUBLES) {
+            cases += &format!("WHEN {of} THEN CASE\n        {}\n      ", nearest(&fraction));
+        }
+        format!(
+            "{cases}ELSE CASE\n        {} END AS {} /* {} */",
+            nearest(&decimal),
+            self.steps(),
+            super::comment(&self.quantity.name)
+        )
+    }
+
+    /// What is told of a cell: in the order of [`given::amount_columns`].
+    pub(super) fn told(&self, bounded: bool) -> Vec<String> {
+        let steps = self.steps();
+        let counting = if bounded { "further = 0 AND " } else { "" };
+        let valued = format!("{counting}{steps} >= 0");
+        let sum =
+            |what: &str| format!("CAST(COALESCE(SUM(CASE WHEN {valued} THEN {what} END), 0) AS BIGINT)");
+        let told = [
+            format!("COUNT(CASE WHEN {valued} THEN 1 END)"),
+            format!("COUNT(CASE WHEN {steps} < 0 THEN 1 END)"),
+            sum(&steps),
+            sum(&format!("{steps} * {steps}")),
+        ];
+        given::amount_columns(self.number, self.square)
+            .iter()
+            .zip(told)
+            .map(|(name, told)| format!("{told} AS {name}"))
+            .collect()
+    }
+
+    fn value(&self) -> String {
+        format!("x{}", self.number)
+    }
+
+    fn near(&self) -> String {
+        format!("near{}", self.number)
+    }
+
+    fn steps(&self) -> String {
+        format!("step{}", self.number)
+    }
+
+    /// The step that is 0, which both ends are multiples of.
+    fn zero(&self) -> i128 {
+        -i128::from(self.quantity.low) / i128::from(self.quantity.step)
+    }
+
+    /// So many units of `10^-places`, as the nearest fraction or one beside it.
+    fn double(&self, units: i128) -> String {
+        format!("{:e}", units as f64 / 10f64.powi(self.quantity.places.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// What the statement makes of a DOUBLE, against the shortest decimal that means it in whole numbers: near middles between steps, on both sides of zero.
+    #[test]
+    fn middles_of_doubles() {
+        // In units of 10^-20.
+        let decimal = |v: f64| -> i128 {
+            let text = format!("{v}");
+            let (whole, behind) = text.split_once('.').unwrap_or((&text, ""));
+            format!("{whole}{behind:0<20}").parse().unwrap()
+        };
+        let mut ties = 0;
+        for (low, step, places) in
+            [(-1500i64, 10, 3), (0, 100, 0), (-7_000_000, 7, 9), (123_456, 3, 1), (-5, 1, 0)]
+        {
+            let unit = 10i128.pow(20 - places as u32);
+            for at in 0..400i64 {
+                let middle = |above: i64| {
+                    ((2 * (at + above) - 1) * step + 2 * low) as f64 / (2.0 * 10f64.powi(places))
+                };
+                let (below, above) = (middle(0), middle(1));
+                let near = middle(i64::from(at % 2 == 0));
+                for beside in -3i64..=3 {
+                    let v = f64::from_bits(near.to_bits().wrapping_add_signed(beside));
+                    let sql = if v < below || v == below && at % 2 == 1 {
+                        at - 1
+                    } else if v > above || v == above && at % 2 == 1 {
+                        at + 1
+                    } else {
+                        at
+                    };
+                    // Twice the steps above `low`, in parts of a step.
+                    let (twice, step) = (2 * (decimal(v) - i128::from(low) * unit), i128::from(step) * unit);
+                    let (half, rest) = (twice.div_euclid(step), twice.rem_euclid(step));
+                    ties += i128::from(rest == 0 && half % 2 != 0);
+                    let exact = match (half.rem_euclid(2), rest) {
+                        (0, _) => half / 2,
+                        (_, 0) => (half - 1) / 2 + (half - 1) / 2 % 2,
+                        _ => (half + 1) / 2,
+                    };
+                    assert_eq!(i128::from(sql), exact, "{v} {low} {step} {places}");
+                }
+            }
+        }
+        // Every one is a half, though hardly any is a fraction of 64 bits.
+        assert_eq!(ties, 5 * 400);
+    }
+}
