@@ -117,6 +117,18 @@ impl Dialect {
         }
     }
 
+    /// The sum of whole numbers, as one of 64 bits; what has no room in them is an error. One engine, as it often stands, would wrap around: there it becomes -1, which `--counts`
+    /// refuses.
+    pub(super) fn sum(self, of: &str) -> String {
+        match self {
+            Dialect::Spark => {
+                let sum = format!("COALESCE(SUM(CAST({of} AS DECIMAL(20, 0))), 0)");
+                format!("CASE WHEN {sum} > {} THEN -1 ELSE CAST({sum} AS BIGINT) END", i64::MAX)
+            }
+            _ => format!("CAST(COALESCE(SUM({of}), 0) AS BIGINT)"),
+        }
+    }
+
     /// Its type of fractions of 64 bits.
     pub(super) fn double(self) -> &'static str {
         match self {
