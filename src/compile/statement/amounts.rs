@@ -149,7 +149,7 @@ impl<'s> Summed<'s> {
         let steps = self.steps();
         let counting = if bounded { "further = 0 AND " } else { "" };
         let valued = format!("{counting}{steps} >= 0");
-        let sum = |what: &str| self.dialect.sum(&format!("CASE WHEN {valued} THEN {what} ELSE 0 END"));
+        let sum = |what: &str| self.dialect.sum(&format!("CASE WHEN {valued} THEN {what} END"));
         let told = [
             format!("COUNT(CASE WHEN {valued} THEN 1 END)"),
             format!("COUNT(CASE WHEN {steps} < 0 THEN 1 END)"),
