@@ -2,6 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use margins_fuzz::{file, section};
+use margins_fuzz::{DOMAIN, section};
 
-fuzz_target!(|data: &[u8]| section(margins_fuzz::DOMAIN, data));
+fuzz_target!(|data: &[u8]| section(DOMAIN, data));

@@ -2,6 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use margins_fuzz::{file, section};
+use margins_fuzz::{MEASUREMENTS, section};
 
-fuzz_target!(|data: &[u8]| section(margins_fuzz::MEASUREMENTS, data));
+fuzz_target!(|data: &[u8]| section(MEASUREMENTS, data));

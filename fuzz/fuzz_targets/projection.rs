@@ -2,6 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use margins_fuzz::{file, section};
+use margins_fuzz::{PROJECTION, section};
 
-fuzz_target!(|data: &[u8]| section(margins_fuzz::PROJECTION, data));
+fuzz_target!(|data: &[u8]| section(PROJECTION, data));

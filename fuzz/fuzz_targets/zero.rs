@@ -2,6 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use margins_fuzz::{file, section};
+use margins_fuzz::{ZERO, section};
 
-fuzz_target!(|data: &[u8]| section(margins_fuzz::ZERO, data));
+fuzz_target!(|data: &[u8]| section(ZERO, data));
