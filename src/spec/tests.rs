@@ -21,6 +21,22 @@ fn around(dimensions: &str, tables: &str) -> String {
     format!("name = \"t\"\ntitle = \"T\"\n[privacy]\nunit = \"row\"\nrho = 1\n{dimensions}\n{tables}\n")
 }
 
+/// A manifest says whole numbers up to 2^53.
+#[test]
+fn bounds_of_amounts_fit_a_manifest() {
+    let read = |high: &str, step: &str| {
+        let amount = format!("[[amount]]\nname = 'x'\nlow = 0\nhigh = {high}\nstep = {step}\n");
+        let dimension = "[[dimension]]\nname = 'k'\nrange = [0, 1]";
+        read(&around(&format!("{amount}{dimension}"), "[[table]]\nof = ['k']\nsum = ['x']"))
+    };
+    assert!(read("800000000400000", "800000000.4").is_ok());
+    let refused = read("1000000000500000", "1000000000.5").unwrap_err().to_string();
+    assert!(
+        refused.contains("too many digits: with 1 decimal places they hold no more than 2^53"),
+        "{refused}"
+    );
+}
+
 /// The large published specs, which are not part of the package.
 #[test]
 fn published_specs() {

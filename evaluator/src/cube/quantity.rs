@@ -78,6 +78,8 @@ impl Summand {
 pub const MOST_PLACES: u8 = 9;
 /// The most steps between the bounds: sums of a billion rows fit 64 bits, with room for contrasts.
 pub const MOST_STEPS: u64 = 1 << 24;
+/// The furthest that a bound or a step may be from zero, in units of `10^-places`: what a manifest can say.
+const FURTHEST: u64 = 1 << 53;
 
 impl Quantity {
     /// Why it is none, if so. A file may say anything.
@@ -88,6 +90,12 @@ impl Quantity {
         }
         if self.places > MOST_PLACES {
             return Err(format!("its bounds have more than {MOST_PLACES} decimal places"));
+        }
+        if self.low.unsigned_abs().max(self.high.unsigned_abs()).max(self.step) > FURTHEST {
+            let places = self.places;
+            return Err(format!(
+                "its bounds have too many digits: with {places} decimal places they hold no more than 2^53 / 10^{places}"
+            ));
         }
         if self.low >= self.high {
             return Err("`low` is not below `high`".into());
