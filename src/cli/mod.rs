@@ -9,6 +9,7 @@
 mod ask;
 mod bases;
 mod batch;
+mod bounds;
 pub mod chart;
 mod check;
 mod collude;
@@ -71,6 +72,7 @@ struct Cli {
 enum Verb {
     Init(init::Args),
     Check(check::Args),
+    Bounds(bounds::Args),
     Plan(plan::Args),
     Release(release::Args),
     Keygen(keygen::Args),
@@ -234,6 +236,7 @@ fn verb(verb: Verb, watch: &Watch) -> Outcome {
     match verb {
         Verb::Init(args) => init::run(&args, watch),
         Verb::Check(args) => check::run(&args, watch),
+        Verb::Bounds(args) => bounds::run(&args, watch),
         Verb::Plan(args) => plan::run(&args, watch),
         Verb::Release(args) => release::run(&args, watch),
         Verb::Keygen(args) => keygen::run(&args, watch),

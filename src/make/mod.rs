@@ -9,12 +9,15 @@
 //! | `extended` | what is missing beside a release that is out |
 //! | `account` | the ledger of a spec, and what it holds |
 //! | `signer` | with which key and which randomness |
+//! | `bounds` | rows by the size of their amounts, to choose bounds from |
 //! | `warnings` | what the holder of the data should know |
 //! | `place` | where releases must not go |
 //! | `words` | numbers for people |
 //! | `error` | why there is none |
 
 pub(crate) mod account;
+#[cfg(feature = "cli")]
+pub(crate) mod bounds;
 mod charging;
 mod error;
 mod extended;

@@ -1,6 +1,7 @@
 //! What `plan` says of sums: the errors of totals and means of each table, in the unit of the number, and what of the budget they take.
 
 use crate::cli::output::figure;
+use crate::compile::Job;
 use crate::cube::Cube;
 use crate::cube::{NoValue, Quantity};
 use crate::plan::{Plan, Subject, Table};
@@ -48,6 +49,14 @@ fn each(planned: &Planned) -> impl Iterator<Item = (&SumSpread, &Quantity)> {
         Subject::Sum(quantity) => Some((s, &**quantity)),
         _ => None,
     })
+}
+
+/// The largest standard error of a cell's sum, of each number.
+pub(crate) fn worst(job: &Job) -> Vec<(String, f64)> {
+    let Job::Tables(choice) = job else { return Vec::new() };
+    let planned = &choice.planned;
+    let most = |sums, quantity| errors(planned, sums, quantity).iter().map(|e| e.sum.1).fold(0.0, f64::max);
+    each(planned).map(|(sums, quantity)| (quantity.name.clone(), most(sums, quantity))).collect()
 }
 
 /// Lines for people.
