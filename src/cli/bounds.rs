@@ -34,7 +34,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "EPSILON", group = "budget")]
     epsilon: Option<String>,
     /// Cut sizes here, ascending, instead of at doublings of the step
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', allow_hyphen_values = true)]
     cuts: Option<Vec<f64>>,
     /// The share of rows that may be beyond either bound that is suggested
     #[arg(long, value_name = "SHARE", default_value_t = 0.01)]

@@ -127,9 +127,11 @@ pub(crate) fn bounded(spec: &Spec, bounds: &[(&str, [f64; 2])]) -> Result<Spec, 
     again(spec, &text)
 }
 
+/// Mistakes are placed in the text as it was written here: it has no file, but what it refers to is found beside the spec.
 fn again(spec: &Spec, text: &Table) -> Result<Spec, MakeError> {
-    let origin = spec.file.as_deref().unwrap_or(Path::new("spec"));
-    let new = crate::spec::of_text(&text.to_string(), origin)?;
+    let name = text.get("name").and_then(Value::as_str).unwrap_or("spec");
+    let origin = spec.file.as_deref().unwrap_or(Path::new("")).with_file_name(format!("{name}.toml"));
+    let new = crate::spec::of_text(&text.to_string(), &origin)?;
     Ok(Spec { file: spec.file.clone(), ..new })
 }
 
