@@ -11,7 +11,8 @@ pub(crate) mod total;
 
 pub(crate) use count::CountPosterior;
 pub use count::PosteriorError;
-pub use flat::{Alternative, p_value, prob_between, prob_greater};
+pub(crate) use flat::p_value;
+pub use flat::{prob_between, prob_greater};
 pub(crate) use prior::Prior;
 pub use prior::ln_binomial;
 pub use statement::{NotUnderstood, PriorChoice, Statement};

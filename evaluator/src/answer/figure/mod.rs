@@ -20,7 +20,7 @@ use crate::answer::tell::{MOST_WIDER, Told, whole_ends};
 use crate::cube::Summand;
 use crate::joint::{How, JointLaw, Solved};
 use crate::law::{ErrorLaw, LawError, NoiseLaw, Term};
-use crate::posterior::{Alternative, p_value};
+use crate::posterior::p_value;
 use crate::projection::Shape;
 use crate::projection::Sums;
 use crate::projection::answer::Answer;
@@ -102,10 +102,10 @@ impl Answered {
     /// a ratio that of the difference `N − null·D` from 0.
     pub(crate) fn p_value(&self, null: f64) -> Result<f64, LawError> {
         match &self.error {
-            ErrorOf::Linear(solved) => Ok(p_value(&solved.law, self.estimate, null, Alternative::TwoSided)),
+            ErrorOf::Linear(solved) => Ok(p_value(&solved.law, self.estimate, null)),
             ErrorOf::Ratio { pair, numerator, denominator } => {
                 let law = pair.combine(&[1.0, -null])?;
-                Ok(p_value(&law, numerator - null * denominator, 0.0, Alternative::TwoSided))
+                Ok(p_value(&law, numerator - null * denominator, 0.0))
             }
             ErrorOf::Rows(_) => Ok(f64::NAN),
         }
