@@ -109,6 +109,7 @@ fn helper(folder: &Path, words: &[String]) -> String {
         "cp" => {
             std::fs::copy(path(1), path(2)).unwrap();
         }
+        "cat" => return steady(&std::fs::read_to_string(path(1)).unwrap()),
         "rm" => std::fs::remove_file(path(1)).unwrap(),
         "cut" => {
             let text = std::fs::read_to_string(path(1)).unwrap();

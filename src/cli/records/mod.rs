@@ -2,6 +2,7 @@
 
 mod beside;
 mod held;
+mod package;
 #[cfg(feature = "parquet")]
 mod parquet;
 
@@ -21,7 +22,8 @@ use std::path::{Path, PathBuf};
 /// intervals belong to the release, and `margins query --records` shows both side by side.
 ///
 /// The same release, seed and number of rows make the same file on any machine and any number of threads. A CSV file gets a
-/// report beside it, as JSON; a Parquet file has it inside.
+/// report beside it, as JSON; a Parquet file has it inside. datapackage.json in the same folder describes the columns and repeats
+/// the report; what it says of other files stays.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     margins records out/town.margins --out people.csv\n  \
@@ -71,11 +73,13 @@ impl Format {
 
 pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let format = Format::of(&args.out)?;
+    let package = package::Package::beside(&args.out)?;
     let several = open(&args.files, watch)?;
     let options =
         Options { rows: args.rows, seed: args.seed, threads: args.threads.map_or(0, |n| n as usize) };
     let made = records::records(&several, &options, watch)?;
-    write(&made, format, &args.out, watch)?;
+    let package = package.with(&made, format, &args.out, &several)?;
+    write(&made, format, &args.out, package, watch)?;
     if args.json {
         return output::json(&(serde_json::to_string_pretty(made.report())? + "\n"));
     }
@@ -102,7 +106,7 @@ fn report_beside(path: &Path) -> PathBuf {
 }
 
 /// Writes the file under another name first: what is interrupted leaves nothing.
-fn write(made: &Records, format: Format, path: &Path, watch: &Watch) -> Outcome {
+fn write(made: &Records, format: Format, path: &Path, package: (PathBuf, String), watch: &Watch) -> Outcome {
     let failed = |e: std::io::Error| Failure::Message(format!("cannot write {}: {e}", output::path(path)));
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".part");
@@ -123,10 +127,12 @@ fn write(made: &Records, format: Format, path: &Path, watch: &Watch) -> Outcome 
             match format {
                 Format::Csv => {
                     let report = serde_json::to_string_pretty(made.report())? + "\n";
-                    std::fs::write(report_beside(path), report).map_err(failed)
+                    std::fs::write(report_beside(path), report).map_err(failed)?;
                 }
-                Format::Parquet => Ok(()),
+                Format::Parquet => {}
             }
+            std::fs::write(&package.0, &package.1)
+                .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(&package.0))))
         })
     });
     if named.is_err() {
