@@ -5,7 +5,8 @@
 //! product of the classes carries weights. All operations keep the smallest such form, which is unique:
 //! two filters are equal exactly when they give every cell the same weight.
 
-use super::Cube;
+use super::numbers::Numbers;
+use super::{Cube, Dimension};
 use std::collections::HashMap;
 
 /// The most weights a filter may have.
@@ -53,16 +54,13 @@ impl Filter {
 
     /// A weight that depends on one dimension: one number for each of its finest nodes.
     pub(crate) fn values(dim: usize, values: &[f64]) -> Filter {
-        let mut seen = HashMap::new();
+        let mut seen = Numbers::default();
         let mut weights = Vec::new();
         let class_of = values
             .iter()
             .map(|&v| {
                 let v = tidy(v);
-                *seen.entry(v.to_bits()).or_insert_with(|| {
-                    weights.push(v);
-                    (weights.len() - 1) as u32
-                })
+                seen.of(v.to_bits(), || weights.push(v))
             })
             .collect();
         match weights[..] {
@@ -172,15 +170,12 @@ impl Filter {
             let nodes = a.or(b).map_or(0, |d| d.class_of.len());
             let class =
                 |d: Option<&ClassedDimension>, node: usize| d.map_or(0, |d| d.class_of[node] as usize);
-            let mut seen = HashMap::new();
+            let mut seen = Numbers::default();
             let mut pairs = Vec::new();
             let class_of = (0..nodes)
                 .map(|node| {
                     let pair = (class(a, node), class(b, node));
-                    *seen.entry(pair).or_insert_with(|| {
-                        pairs.push(pair);
-                        (pairs.len() - 1) as u32
-                    })
+                    seen.of(pair, || pairs.push(pair))
                 })
                 .collect();
             if places.len().checked_mul(pairs.len()).is_none_or(|n| n > MAX_WEIGHTS) {
@@ -265,16 +260,20 @@ fn tidy(w: f64) -> f64 {
 /// The coarsest level, not coarser than `group_level`, each of whose nodes lies wholly in one class: the
 /// level at which a table must be known to answer a query grouped by `group_level` (0 if not grouped).
 pub(crate) fn required_level(cube: &Cube, dim: usize, class_of: &[u32], group_level: usize) -> usize {
-    let dimension = &cube.dimensions[dim];
-    let finest = dimension.finest();
-    (group_level..finest)
-        .find(|&level| {
-            let mut class_at: Vec<Option<u32>> = vec![None; dimension.levels[level].len()];
-            dimension
-                .ancestors(finest, level)
-                .iter()
-                .zip(class_of)
-                .all(|(&node, &class)| *class_at[node as usize].get_or_insert(class) == class)
-        })
-        .unwrap_or(finest)
+    one_class(&cube.dimensions[dim], group_level, class_of)
+}
+
+/// The coarsest level, not coarser than one, each of whose nodes lies wholly in one class: from the finest level up, as long as all children of
+/// every node are in one.
+fn one_class<C: PartialEq + Copy>(dimension: &Dimension, from: usize, class_of: &[C]) -> usize {
+    let mut own: Vec<Option<C>> = class_of.iter().copied().map(Some).collect();
+    for level in (from + 1..=dimension.finest()).rev() {
+        let mut above = vec![None; dimension.levels[level - 1].len()];
+        let mut children = dimension.levels[level].parent.iter().zip(&own);
+        if !children.all(|(&p, c)| c.is_none_or(|c| *above[p as usize].get_or_insert(c) == c)) {
+            return level;
+        }
+        own = above;
+    }
+    from
 }

@@ -10,6 +10,7 @@ mod dimension;
 pub(crate) mod filter;
 pub mod frame;
 mod level;
+mod numbers;
 pub mod odometer;
 pub mod quantity;
 mod refine;
@@ -23,6 +24,7 @@ pub use filter::{ClassedDimension, Filter};
 pub(crate) use filter::{MAX_WEIGHTS, TooIntricate, required_level};
 pub use frame::Frame;
 pub use level::Level;
+pub(crate) use numbers::Numbers;
 pub(crate) use quantity::Summand;
 pub use quantity::{NoValue, Quantity};
 

@@ -87,7 +87,7 @@ impl Drawn {
     /// Noise for every integer of a measurement, for each copy.
     pub(crate) fn noisy(
         &self,
-        exact: Zeroizing<Vec<i64>>,
+        mut exact: Zeroizing<Vec<i64>>,
         index: usize,
         entropy: &Entropy,
     ) -> Result<Vec<Vec<i64>>, MeasureError> {
@@ -103,7 +103,10 @@ impl Drawn {
                     let shifted = plan.measurement(index).is_some_and(|(c, _)| c.subject.has_cells());
                     let centre = if shifted { self.centres.get(k).copied().unwrap_or(0) } else { 0 };
                     let mut stream = entropy.stream(stream(plan, k, index));
-                    let mut noisy = Zeroizing::new(exact.to_vec());
+                    // Whoever is the last to need them writes over them: of large tables there is no room for two.
+                    let last = nested || k + 1 == self.copies();
+                    let own = if last { std::mem::take(&mut *exact) } else { exact.to_vec() };
+                    let mut noisy = Zeroizing::new(own);
                     for cell in noisy.iter_mut() {
                         let noise = sampler.draw(&mut stream).checked_add(centre);
                         let sum = noise.and_then(|noise| cell.checked_add(noise));

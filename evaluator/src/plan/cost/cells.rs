@@ -6,7 +6,7 @@
 
 use super::moved;
 use super::terms::{CostError, fixed_point_up};
-use crate::cube::Frame;
+use crate::cube::{Frame, Numbers};
 use crate::exact::Rational;
 use crate::plan::{Block, Channel, Form, Plan};
 use std::collections::BTreeMap;
@@ -91,20 +91,27 @@ fn dimensions(channel: &Channel, frame: &Frame) -> Vec<Dimension> {
         }
     }
     let of = |(number, levels): (usize, BTreeMap<usize, &[u64]>)| {
-        // From total down, each node's lengths so far.
-        let mut known: Vec<Vec<u64>> = vec![vec![1]];
+        // From total down, each node's lengths so far: as few kinds of nodes as there are.
+        let mut kinds: Vec<Vec<u64>> = vec![vec![1]];
+        let mut kind_of: Vec<u32> = vec![0];
         let axis = &frame.axes[number];
         let finest = levels.keys().next_back().and_then(|l| axis.rung(*l)).unwrap_or(0);
         for rung in &axis.rungs[1..=finest] {
             let own = levels.get(&rung.level);
+            let (mut numbers, mut longer) = (Numbers::default(), Vec::new());
             let of = |(node, &p): (usize, &u32)| {
-                let mut out = known[p as usize].clone();
-                out.extend(own.and_then(|norms| norms.get(node)));
-                out
+                let above = kind_of[p as usize];
+                let length = own.and_then(|norms| norms.get(node)).copied();
+                numbers.of((above, length), || {
+                    let mut out = kinds[above as usize].clone();
+                    out.extend(length);
+                    longer.push(out);
+                })
             };
-            known = rung.parent.iter().enumerate().map(of).collect();
+            kind_of = rung.parent.iter().enumerate().map(of).collect();
+            kinds = longer;
         }
-        Dimension { number, levels: levels.into_keys().collect(), leaves: highest(known) }
+        Dimension { number, levels: levels.into_keys().collect(), leaves: highest(kinds) }
     };
     levels.into_iter().map(of).collect()
 }

@@ -14,7 +14,7 @@ use crate::projection::Grounds;
 use crate::projection::answer::{Answer, Estimator, Projected};
 use crate::projection::key::{Key, Part, text_code};
 use crate::release::projection::{invalid, projection, values};
-use crate::release::{Manifest, Release, ReleaseError, wire};
+use crate::release::{Kind, Manifest, Release, ReleaseError, wire};
 use crate::render::{Caveat, ResultTable};
 use crate::sql::{Aggregate, Linear, Query, quote_names};
 use std::sync::Arc;
@@ -39,6 +39,10 @@ pub struct Questions {
 impl Questions {
     /// Opens the projection of a release; `None` when it is one of tables.
     pub fn open(release: &Release) -> Result<Option<Questions>, ReleaseError> {
+        // The domain of a release of tables may be long: it is read where it is asked for.
+        if release.count(Kind::Projection) == 0 {
+            return Ok(None);
+        }
         let cube = release.cube()?;
         let Some(projection) = projection(release, &cube)? else { return Ok(None) };
         let values = values(release, &projection)?;

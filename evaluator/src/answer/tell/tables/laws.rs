@@ -4,7 +4,7 @@ use super::Evaluator;
 use super::part::{Part, Reach};
 use crate::answer::error::AnswerError;
 use crate::answer::tell::AllRows;
-use crate::cube::{Axis, Frame, Level, MAX_WEIGHTS};
+use crate::cube::{Axis, Frame, Level, MAX_WEIGHTS, Numbers};
 use crate::joint::{JointLaw, Noise, merge_gaussians};
 use crate::law::NoiseLaw;
 use crate::recover::zeros::Lumped;
@@ -102,10 +102,9 @@ impl<S: Source> Evaluator<S> {
                 let mut group = None;
                 // The common refinement of the classes so far and some others.
                 let refine = |colour: &mut [u32], from: usize, class_of: &[u32]| {
-                    let mut known = HashMap::new();
+                    let mut known = Numbers::default();
                     for (c, up) in colour.iter_mut().zip(d.ancestors(level, from)) {
-                        let next = known.len() as u32;
-                        *c = *known.entry((*c, class_of[up as usize])).or_insert(next);
+                        *c = known.of((*c, class_of[up as usize]), || ());
                     }
                 };
                 for (_, class_of) in zeros.iter().flat_map(|z| z.classes()).filter(|(at, _)| *at == dim) {
@@ -337,11 +336,8 @@ impl<S: Source> Evaluator<S> {
         let parts: Vec<Part> = of_all.map(|a| self.part(a, group_by)).collect::<Result<_, _>>()?;
         let lump = |side: &Side| {
             let at = self.recovery.frame().axes[side.dim].rung(side.level).unwrap_or(0);
-            let mut known = HashMap::new();
-            let each = side.colour.iter().zip(&side.group_of).map(|pair| {
-                let next = known.len() as u32;
-                *known.entry(pair).or_insert(next)
-            });
+            let mut known = Numbers::default();
+            let each = side.colour.iter().zip(&side.group_of).map(|pair| known.of(pair, || ()));
             let (axis, nodes) = self.recovery.lump(side.dim, at, &each.collect::<Vec<u32>>());
             Ladder { dim: side.dim, axis, nodes }
         };

@@ -3,7 +3,7 @@
 use super::Evaluator;
 use super::suggestion::suggestion;
 use crate::answer::error::AnswerError;
-use crate::cube::{Cuboid, Filter, Level, required_level};
+use crate::cube::{Cuboid, Dimension, Filter, Level, required_level};
 use crate::recover::Source;
 use crate::sql::Aggregate;
 
@@ -48,6 +48,17 @@ impl Part<'_> {
         }
         query.into_iter().map(|q| q.map_or(0.0, |q| self.filter.weights[q])).collect()
     }
+}
+
+/// The classes of a level's nodes from those of the finest ones, which are the same for all below a node.
+fn at_level(dimension: &Dimension, mut class_of: Vec<u32>, level: usize) -> Vec<u32> {
+    for finer in (level + 1..=dimension.finest()).rev() {
+        let mut above = vec![0; dimension.levels[finer - 1].len()];
+        let children = dimension.levels[finer].parent.iter().zip(&class_of);
+        children.for_each(|(&p, &class)| above[p as usize] = class);
+        class_of = above;
+    }
+    class_of
 }
 
 impl<S: Source> Evaluator<S> {
@@ -100,12 +111,7 @@ impl<S: Source> Evaluator<S> {
             wanted.push((dim, level));
             // A class is the same for all finest nodes below a node of the level: any of them tells it.
             let nodes = d.levels[level].len();
-            let mut class_of = vec![0; nodes];
-            if let Some(c) = classed {
-                for (finest, &node) in d.ancestors(d.finest(), level).iter().enumerate() {
-                    class_of[node as usize] = c.class_of[finest];
-                }
-            }
+            let class_of = classed.map_or_else(|| vec![0; nodes], |c| at_level(d, c.class_of.clone(), level));
             let group_of = group.map_or_else(|| vec![0; nodes], |(_, g)| d.ancestors(level, g));
             reaches.push(Reach {
                 dim,
