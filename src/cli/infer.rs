@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
     budgets = [0.05, 0.1]\n  \
     queries = [[1, 2, 1]]\n\n  \
     margins infer history.toml --json")]
-pub struct Args {
+pub(crate) struct Args {
     /// The history; several histories of the same data, such as the answers of two releases, are combined
     #[arg(required = true, value_name = "HISTORY")]
     files: Vec<PathBuf>,

@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Example:\n  margins plan specs/town.toml --compare\n  \
     margins plan specs/town.toml --svg out/town.svg\n  \
     margins plan specs/town.toml --sql duckdb --from \"'town.csv'\"")]
-pub struct Args {
+pub(crate) struct Args {
     /// The spec
     spec: PathBuf,
     /// Show every strategy with both budget rules, best first, and why some do not apply

@@ -7,7 +7,7 @@
 mod largest;
 pub(crate) mod merge_gaussians;
 
-pub use largest::MaxZ;
+pub(crate) use largest::MaxZ;
 
 use crate::law::{ErrorLaw, Interval, LawError, Method, NoiseLaw, Term};
 use crate::memo::Memo;

@@ -209,7 +209,7 @@ impl Inverse {
     }
 
     /// How many nodes there are.
-    pub(crate) fn nodes(&self) -> usize {
+    pub fn nodes(&self) -> usize {
         self.nodes
     }
 

@@ -24,7 +24,7 @@ pub enum PosteriorError {
 
 /// The posterior of a count.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CountPosterior {
+pub(crate) struct CountPosterior {
     /// The smallest evaluated count, and how many counts each weight stands for.
     first: i64,
     stride: i64,

@@ -156,7 +156,7 @@ impl Statement {
     }
 
     /// Its probability under the posterior of a count.
-    pub fn posterior(&self, count: &CountPosterior) -> f64 {
+    pub(crate) fn posterior(&self, count: &CountPosterior) -> f64 {
         // Counts are whole: `> 2.5` is `>= 3`.
         let at_most = |c: f64| count.cdf(libm::floor(c) as i64);
         let below = |c: f64| count.cdf(libm::ceil(c) as i64 - 1);

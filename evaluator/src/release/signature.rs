@@ -9,7 +9,7 @@ use minisign_verify::{PublicKey, Signature};
 
 /// The public half of the key everybody knows. It signs files whose noise came from a known seed;
 /// whatever it signs protects nobody.
-pub const NOT_PRIVATE_PUBLIC_KEY: &str = "RWR0TOycRz0cUe0S537v4VMiB75JoiMrJuy5lPkkqxOEycRPjI4rtxVb";
+pub(crate) const NOT_PRIVATE_PUBLIC_KEY: &str = "RWR0TOycRz0cUe0S537v4VMiB75JoiMrJuy5lPkkqxOEycRPjI4rtxVb";
 
 /// The unsigned first line of every signature of a release.
 pub(super) const UNTRUSTED: &str = "signature by margins, verify with minisign";

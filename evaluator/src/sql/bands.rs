@@ -43,7 +43,7 @@ pub struct Banded {
 
 /// The units of one combination of bands, and what is counted of them. Without bands there is one portion, of all units.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Portion {
+pub(crate) struct Portion {
     /// The place of each band among those it is of.
     pub ranks: Vec<usize>,
     /// Which units are in it.

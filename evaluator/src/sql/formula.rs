@@ -4,7 +4,7 @@ use super::expression::{Expr, Linear};
 
 /// Linear figures and ratios of such, and the steps from them to a figure.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Formula {
+pub(crate) struct Formula {
     /// Numerator and denominator, each once; a linear one has no denominator.
     pub parts: Vec<(Linear, Option<Linear>)>,
     /// Each takes what the last one or two have made.
@@ -13,7 +13,7 @@ pub struct Formula {
 
 /// A step of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Operation {
+pub(crate) enum Operation {
     /// A finite constant.
     Number(f64),
     /// A part, by its index.

@@ -44,12 +44,12 @@ pub(crate) mod tree;
 mod truth;
 mod walk;
 
-pub use bands::{Banded, Portion};
+pub(crate) use bands::{Banded, Portion};
 pub use error::{Place, SqlError};
 pub use expression::{Aggregate, Expr, Linear};
-pub use formula::{Formula, Operation};
+pub(crate) use formula::{Formula, Operation};
 pub use having::{Comparison, Having};
-pub use present::Present;
+pub(crate) use present::Present;
 pub use quote::{quote_names, quoted, quoted_level};
 
 use crate::cube::Quantity;

@@ -4,7 +4,7 @@ use crate::cube::{Cube, Filter, Level, odometer};
 
 /// Which groups a condition leaves anything of: the others are no rows of the answer, as in SQL. This looks at the
 /// query alone.
-pub struct Present<'a> {
+pub(crate) struct Present<'a> {
     filter: &'a Filter,
     /// For each dimension of the filter the classes of every group's nodes, and where the group's label stands;
     /// for a dimension that is not grouped one list.

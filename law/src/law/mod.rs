@@ -394,12 +394,7 @@ impl ErrorLaw {
         inversion::tilt_for_tail(&self.parts, self.std_error(), p).1 * (1.0 + 1e-9)
     }
 
-    /// An interval of the given level for the error itself; mirror it around the estimate.
-    pub fn interval(&self, level: f64, kind: Interval) -> (f64, f64) {
-        self.interval_by(level, kind).0
-    }
-
-    /// The same, with the engine that found it in words.
+    /// An interval of the given level for the error itself, to be mirrored around the estimate, and the engine that found it in words.
     pub fn interval_by(&self, level: f64, kind: Interval) -> ((f64, f64), &'static str) {
         if !(level > 0.0 && level < 1.0) {
             return ((f64::NAN, f64::NAN), "");

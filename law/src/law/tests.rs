@@ -151,14 +151,14 @@ fn shortest_lattice_interval_against_enumeration() {
             cumulative.push(cumulative.last().unwrap() + m);
         }
         for level in [0.5, 0.6, 0.75, 0.9, 0.95, 0.99] {
-            let (lo, hi) = e.interval(level, Interval::Shortest);
+            let (lo, hi) = e.interval_by(level, Interval::Shortest).0;
             let n = mass.len();
             let best = (1..n)
                 .find(|len| (0..=n - len).any(|i| cumulative[i + len] - cumulative[i] >= level))
                 .unwrap();
             assert_eq!((hi - lo).round() as usize + 1, best, "{case:?} {level}: {lo} {hi}");
             assert!(e.cdf(hi) - e.cdf(lo - 1.0) >= level - 1e-12);
-            let (lo, hi) = e.interval(level, Interval::EqualTailed);
+            let (lo, hi) = e.interval_by(level, Interval::EqualTailed).0;
             assert_eq!(lo, -hi);
         }
     }
@@ -303,7 +303,7 @@ fn degenerate_laws() {
         (e.half_width(0.95), e.variance(), e.sf(0.0), e.cdf(0.0), e.pmf(0.0)),
         (0.0, 0.0, 0.0, 1.0, 1.0)
     );
-    assert_eq!(e.interval(0.9, Interval::Shortest), (-0.0, 0.0));
+    assert_eq!(e.interval_by(0.9, Interval::Shortest).0, (-0.0, 0.0));
     let e = law(&[(0.0, 5, dl(1.0)), (1.0, 0, dl(1.0)), (1.0, 3, dg(0.0))]);
     assert!(e.terms().is_empty());
     let e = law(&[(1.0, 1, dl(1.0)), (-1.0, 2, dl(1.0)), (1.0, 1, dg(1.0))]);

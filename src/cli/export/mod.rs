@@ -32,7 +32,7 @@ use std::path::PathBuf;
     margins export out/town.margins --all --format json-stat --out tables\n  \
     margins export out/town.margins --registry > town.yaml"
 )]
-pub struct Args {
+pub(crate) struct Args {
     /// The release
     file: PathBuf,
     /// The table's dimensions and levels, separated by commas; `total` for the table without any
