@@ -1,15 +1,13 @@
 //! How fast rows are read and counted, on generated data of the shape of a wide census extract.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use margins::cube::{Cube, Dimension};
-use margins::exact::Rational;
-use margins::plan::{BudgetRule, Neighbours};
 use margins::secret::count::{Axis, Counter};
 use margins::secret::ingest::Means;
 use margins::secret::ingest::{Rows, read};
-use margins::spec::{Budget, Coding, Column, Privacy, Spec, StrategySpec, Unit};
+use margins::spec::{self, Spec};
 use std::fmt::Write;
 use std::hint::black_box;
+use std::path::Path;
 
 const ROWS: usize = 48_842;
 const NODES: [u32; 14] = [85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2];
@@ -25,57 +23,18 @@ fn columns() -> Vec<Vec<u32>> {
 }
 
 fn spec(labelled: bool) -> Spec {
-    let dimension =
-        |(at, &n): (usize, &u32)| Dimension::plain(&format!("c{at}"), (0..n).map(label).collect());
-    let column = |(at, &n): (usize, &u32)| Column {
-        column: format!("c{at}"),
-        coding: match labelled {
-            true => Coding::Labels((0..n).map(|code| (label(code), code)).collect()),
-            false => Coding::Range { lo: 0, hi: i64::from(n) - 1 },
-        },
-        missing: None,
-        other: None,
-        taken: Default::default(),
-    };
-    Spec {
-        file: None,
-        name: "bench".into(),
-        title: String::new(),
-        description: None,
-        licence: None,
-        amounts: Vec::new(),
-        contact: None,
-        supersedes: None,
-        demo: true,
-        data: None,
-        privacy: Privacy {
-            unit: Unit::Row,
-            neighbours: Neighbours::AddRemove,
-            budget: Budget::Rho(Rational::ONE),
-            cut_units: None,
-        },
-        cube: Cube { dimensions: NODES.iter().enumerate().map(dimension).collect() }.into(),
-        columns: NODES.iter().enumerate().map(column).collect(),
-        workload: Vec::new(),
-        strategy: StrategySpec {
-            measure: None,
-            budgets: BudgetRule::Uniform,
-            objective: margins::planner::Objective::Total,
-            shares: Vec::new(),
-            rows: None,
-            effort: 1,
-        },
-        exact: Vec::new(),
-        zeros: Vec::new(),
-        dataset: None,
-        account: Default::default(),
-        projection: None,
-        recipients: None,
-        targets: Vec::new(),
-        source: String::new(),
-        unconfirmed: None,
-        attachments: Vec::new(),
+    let mut text =
+        "name = \"bench\"\ntitle = \"bench\"\n[privacy]\nunit = \"row\"\nneighbours = \"add-remove\"\nrho = 1\n".to_owned();
+    for (at, &n) in NODES.iter().enumerate() {
+        let domain = match labelled {
+            true => format!("categories = {:?}", (0..n).map(label).collect::<Vec<_>>()),
+            false => format!("range = [0, {}]", n - 1),
+        };
+        let _ = writeln!(text, "[[dimension]]\nname = \"c{at}\"\n{domain}");
     }
+    text.push_str("[[table]]\nof = [\"c0\"]\n");
+    let no_file = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+    spec::parse(&text, Path::new("bench.toml"), no_file).unwrap_or_else(|e| panic!("{}", e.render(false)))
 }
 
 fn label(code: u32) -> String {

@@ -151,7 +151,7 @@ pub fn rows(data: &[u8], end: &str) {
             let drawn = margins::secret::ingest::all_of_parquet(&path, begin, |drawn, row| {
                 drawn.row(row.iter().map(String::as_str))
             });
-            drop(drawn.map(|drawn| drawn.draft(&path, ROOM.0.path(), None)));
+            drop(drawn.map(|drawn| drawn.draft(&path, ROOM.0.path())));
         }
     }
 }

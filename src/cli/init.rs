@@ -55,7 +55,7 @@ fn draft(data: &Path, folder: &Path) -> Result<String, Failure> {
             drawn = Some(ingest::all_of_parquet(path, begin, row)?);
         }
         let drawn = drawn.ok_or_else(|| DraftError::Nothing(data.display().to_string()))?;
-        Ok(drawn.draft(data, folder, None)?)
+        Ok(drawn.draft(data, folder)?)
     }
 }
 

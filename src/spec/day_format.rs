@@ -4,7 +4,7 @@ use crate::calendar;
 
 /// A stated way to write days: year, month and day once each, and what stands between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DayFormat {
+pub(crate) struct DayFormat {
     parts: Vec<Part>,
 }
 

@@ -49,11 +49,11 @@ pub use parse::parse;
 pub(crate) use parse::{MOST_EFFORT, parse_within, size as size_of};
 pub(crate) use projection::size;
 pub(crate) use schema::schema;
+pub use types::Spec;
 pub(crate) use types::{
-    AccountSpec, AmountSpec, Blanks, CsvOptions, Data, Digits, Encoding, ExactTable, Format, Precision,
-    ProjectionSpec, Recipients, Taken, Unconfirmed, Wanted,
+    AccountSpec, AmountSpec, Blanks, Budget, Coding, Column, CsvOptions, Data, Digits, Encoding, ExactTable,
+    Format, Precision, Privacy, ProjectionSpec, Recipients, StrategySpec, Taken, Unconfirmed, Unit, Wanted,
 };
-pub use types::{Budget, Coding, Column, Privacy, Spec, StrategySpec, Unit};
 
 pub(crate) use files::{read_regular, regular};
 

@@ -34,33 +34,33 @@ pub struct Spec {
     /// Of whom the counts are; without it the release is combined with no other.
     pub dataset: Option<Dataset>,
     /// Where and for whom its account is kept.
-    pub account: AccountSpec,
+    pub(crate) account: AccountSpec,
     /// Who gets a copy; `None` is one release for everybody.
-    pub recipients: Option<Recipients>,
+    pub(crate) recipients: Option<Recipients>,
     /// A projection instead of tables.
-    pub projection: Option<ProjectionSpec>,
+    pub(crate) projection: Option<ProjectionSpec>,
     /// Where the rows are; `None` when the spec is for planning only.
-    pub data: Option<Data>,
+    pub(crate) data: Option<Data>,
     /// Who is protected and how well.
-    pub privacy: Privacy,
+    pub(crate) privacy: Privacy,
     /// Dimensions and their levels.
     pub cube: Arc<Cube>,
     /// How each dimension is read from the data, parallel to `cube.dimensions`.
-    pub columns: Vec<Column>,
+    pub(crate) columns: Vec<Column>,
     /// The tables asked for, each once.
     pub workload: Vec<Table>,
     /// Numbers that rows have, each with the tables of its sums.
-    pub amounts: Vec<AmountSpec>,
+    pub(crate) amounts: Vec<AmountSpec>,
     /// For each table of the workload how precise it must be, where the spec says so.
     pub targets: Vec<Option<Target>>,
     /// The tables of the workload that are published without noise.
-    pub exact: Vec<ExactTable>,
+    pub(crate) exact: Vec<ExactTable>,
     /// Conditions whose cells are empty whatever the data, resolved.
     pub zeros: Vec<Zero>,
     /// What to measure.
-    pub strategy: StrategySpec,
+    pub(crate) strategy: StrategySpec,
     /// What `margins init` drafted from the data and nobody has confirmed: why there can be no release yet.
-    pub unconfirmed: Option<Unconfirmed>,
+    pub(crate) unconfirmed: Option<Unconfirmed>,
     /// Where the spec is, if it is a file.
     pub file: Option<PathBuf>,
     /// The spec file, byte for byte.
@@ -71,7 +71,7 @@ pub struct Spec {
 
 /// What keeps a draft from being released.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unconfirmed {
+pub(crate) struct Unconfirmed {
     /// Each of its places.
     pub mistakes: SpecErrors,
     /// How many of them are lists with `confirmed = false`.
@@ -105,7 +105,7 @@ impl Spec {
 
 /// What `[dataset]` says of the account that a release is charged to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AccountSpec {
+pub(crate) struct AccountSpec {
     /// The ledger's file, resolved against the spec's folder.
     pub ledger: Option<PathBuf>,
     /// Whom the account protects, where that is not the release's own unit.
@@ -125,7 +125,7 @@ impl Default for AccountSpec {
 
 /// A number that rows have.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AmountSpec {
+pub(crate) struct AmountSpec {
     /// Its name, bounds and step.
     pub quantity: Arc<Quantity>,
     /// The column of the data.
@@ -145,7 +145,7 @@ impl Spec {
 
 /// Where the rows are.
 #[derive(Debug, Clone)]
-pub struct Data {
+pub(crate) struct Data {
     /// Resolved against the spec's folder.
     pub path: PathBuf,
     /// CSV or Parquet.
@@ -158,7 +158,7 @@ pub struct Data {
 
 /// What the cells of all columns say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Blanks {
+pub(crate) struct Blanks {
     /// Texts that are no values: such a cell is empty.
     pub empty: Vec<String>,
     /// Whether blanks before and behind a value are no part of it.
@@ -180,7 +180,7 @@ impl Blanks {
 
 /// A file format for rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub(crate) enum Format {
     /// Comma-separated values.
     Csv,
     /// Apache Parquet.
@@ -189,7 +189,7 @@ pub enum Format {
 
 /// How a CSV file is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CsvOptions {
+pub(crate) struct CsvOptions {
     /// Between fields; a comma by default.
     pub delimiter: u8,
     /// Around fields; a double quote by default.
@@ -204,7 +204,7 @@ pub struct CsvOptions {
 
 /// How numbers are written in text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Digits {
+pub(crate) struct Digits {
     /// Before the fraction; a point by default.
     pub decimal: u8,
     /// Between groups of three digits.
@@ -233,7 +233,7 @@ impl Default for CsvOptions {
 
 /// How text is written in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Encoding {
+pub(crate) enum Encoding {
     /// UTF-8.
     Utf8,
     /// ISO 8859-1: every byte is the character of its number, 0x80 to 0x9F are none.
@@ -244,7 +244,7 @@ pub enum Encoding {
 
 /// Who is protected and how well.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Privacy {
+pub(crate) struct Privacy {
     /// Whom the guarantee protects.
     pub unit: Unit,
     /// What a neighbouring dataset is.
@@ -257,7 +257,7 @@ pub struct Privacy {
 
 /// Whom the guarantee protects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unit {
+pub(crate) enum Unit {
     /// Every row is its own unit.
     Row,
     /// All rows with the same value in a column are one unit, and at most `max_rows` of them count.
@@ -275,7 +275,7 @@ pub enum Unit {
 
 /// How much may be spent.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Budget {
+pub(crate) enum Budget {
     /// zCDP.
     Rho(Rational),
     /// Pure differential privacy.
@@ -286,7 +286,7 @@ pub enum Budget {
 
 /// How one dimension is read from the data.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Column {
+pub(crate) struct Column {
     /// The column's name in the data.
     pub column: String,
     /// How its values become nodes of the finest level.
@@ -301,7 +301,7 @@ pub struct Column {
 
 /// How the values of one column are written, and what is made of those that are far away.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Taken {
+pub(crate) struct Taken {
     /// Numbers beyond the ends count at the ends.
     pub clamp: bool,
     /// How days are written, if not as `2024-01-31`.
@@ -312,7 +312,7 @@ pub struct Taken {
 
 /// How values become nodes of the finest level.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Coding {
+pub(crate) enum Coding {
     /// Text that must equal a label.
     Labels(HashMap<String, u32>),
     /// Whole numbers `lo ..= hi`; node = value − lo.
@@ -340,7 +340,7 @@ pub enum Coding {
 
 /// `[projection]`: sums with random signs, for domains too large to list.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ProjectionSpec {
+pub(crate) struct ProjectionSpec {
     /// The rows of a sketch; `None` is dense.
     pub sketch: Option<u32>,
     /// The dimensions of the key.
@@ -361,7 +361,7 @@ pub struct ProjectionSpec {
 
 /// What to measure.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StrategySpec {
+pub(crate) struct StrategySpec {
     /// `None` is `auto`: the least predicted error of all that apply.
     pub measure: Option<Measure>,
     /// How the budget is shared.
@@ -392,7 +392,7 @@ impl Default for StrategySpec {
 
 /// A table published without noise.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExactTable {
+pub(crate) struct ExactTable {
     /// Its shape; it is in the workload too.
     pub cuboid: Cuboid,
     /// Why the agency publishes it so: part of the promise, shown with the release.
@@ -401,7 +401,7 @@ pub struct ExactTable {
 
 /// Who gets a copy, and how the copies hang together.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recipients {
+pub(crate) struct Recipients {
     /// How they hang together.
     pub mode: Mode,
     /// In the order of the spec.
@@ -410,7 +410,7 @@ pub struct Recipients {
 
 /// One recipient.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wanted {
+pub(crate) struct Wanted {
     /// The name.
     pub name: String,
     /// How precise its copy is.
@@ -419,7 +419,7 @@ pub struct Wanted {
 
 /// How precise a copy is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Precision {
+pub(crate) enum Precision {
     /// What its budget gives: ρ for Gaussian noise, ε for Laplace.
     Budget(Rational),
     /// No more precise than this needs: every cell's 95 % interval of every table is at most ± this.

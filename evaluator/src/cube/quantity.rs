@@ -53,7 +53,7 @@ impl NoValue {
 
 /// What is added up over rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Summand {
+pub(crate) enum Summand {
     /// Rows: each adds one.
     Rows,
     /// What rows have of a number, from its middle, in halves of a step.

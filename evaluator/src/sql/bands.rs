@@ -34,7 +34,7 @@ pub(super) struct Bands<'a> {
 
 /// What rows are told apart by beside levels: the bands of a CASE, or the nodes of a level above one that is grouped by.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Banded {
+pub(crate) struct Banded {
     /// The level above, where it is one: its rows show it by the level below, if at all.
     pub above: Option<Level>,
     /// Every label with its units, in their order.

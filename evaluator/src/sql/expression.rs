@@ -13,7 +13,7 @@ pub struct Aggregate {
     /// the grand total.
     pub partition: Option<Vec<usize>>,
     /// What is added up.
-    pub subject: Summand,
+    pub(crate) subject: Summand,
 }
 
 impl Aggregate {
@@ -48,7 +48,7 @@ impl Aggregate {
 /// A figure as a tree over [`super::Query::aggregates`]. All arithmetic is on real numbers: dividing one
 /// count by another gives a share, not SQL's integer quotient.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Expr {
+pub(crate) enum Expr {
     /// An aggregate, by its index.
     Aggregate(usize),
     /// A finite constant.
@@ -69,7 +69,7 @@ pub enum Expr {
 
 /// A constant plus a linear combination of aggregates.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Linear {
+pub(crate) struct Linear {
     /// The constant.
     pub constant: f64,
     /// (aggregate, coefficient): aggregates ascending, no coefficient zero.

@@ -9,7 +9,7 @@ use super::tree::{Expr, Node, Operator, Unary};
 
 /// A condition on the estimates of a row.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Having {
+pub(crate) enum Having {
     /// All hold.
     All(Vec<Having>),
     /// At least one holds.
@@ -22,7 +22,7 @@ pub enum Having {
 
 /// `<` and its relatives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Comparison {
+pub(crate) enum Comparison {
     /// `<`
     Less,
     /// `<=`

@@ -46,9 +46,10 @@ mod walk;
 
 pub(crate) use bands::{Banded, Portion};
 pub use error::{Place, SqlError};
-pub use expression::{Aggregate, Expr, Linear};
+pub use expression::Aggregate;
+pub(crate) use expression::{Expr, Linear};
 pub(crate) use formula::{Formula, Operation};
-pub use having::{Comparison, Having};
+pub(crate) use having::Having;
 pub(crate) use present::Present;
 pub use quote::{quote_names, quoted, quoted_level};
 
@@ -60,36 +61,36 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
     /// What to show, in the order of SELECT.
-    pub columns: Vec<SelectColumn>,
+    pub(crate) columns: Vec<SelectColumn>,
     /// The levels to group by, each dimension at most once, in the order of GROUP BY.
     pub group_by: Vec<Level>,
     /// Which rows count.
     pub filter: Filter,
     /// What the [`SelectColumn::Figure`]s are made of; empty when COUNT(*) is all that is asked.
-    pub aggregates: Vec<Aggregate>,
+    pub(crate) aggregates: Vec<Aggregate>,
     /// What to sort by: (index into `columns`, descending).
-    pub order_by: Vec<(usize, bool)>,
+    pub(crate) order_by: Vec<(usize, bool)>,
     /// Which rows to show, by their estimates.
-    pub having: Option<Having>,
+    pub(crate) having: Option<Having>,
     /// The most rows to show.
     pub limit: Option<u64>,
     /// How many rows before them are not shown.
     pub offset: u64,
     /// Figures that are rounded to so many decimals: (index into `columns`, decimals).
-    pub rounded: Vec<(usize, i32)>,
+    pub(crate) rounded: Vec<(usize, i32)>,
     /// The name after FROM.
     pub from: String,
     /// What has no number where one is needed.
-    pub left_out: Vec<LeftOut>,
+    pub(crate) left_out: Vec<LeftOut>,
     /// What rows are told apart by beside levels: each CASE of GROUP BY, then levels above those of GROUP BY that a total keeps to. In
     /// [`Aggregate::partition`] they come after the levels.
-    pub bands: Vec<Banded>,
+    pub(crate) bands: Vec<Banded>,
 }
 
 /// Categories without a number, where a number is needed. An answer without them is no answer about all units, and whoever reads it
 /// must be told.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LeftOut {
+pub(crate) struct LeftOut {
     /// Index into [`Query::columns`], of a band its label; `None`: all of them, by WHERE, or by a band that is not shown.
     pub column: Option<usize>,
     /// What becomes of their units.
@@ -131,7 +132,7 @@ impl Fate {
 
 /// A column of the answer.
 #[derive(Debug, Clone, PartialEq)]
-pub enum SelectColumn {
+pub(crate) enum SelectColumn {
     /// The label of a group.
     Group {
         /// Index into [`Query::group_by`].

@@ -125,10 +125,8 @@ struct Line {
 
 pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let spec = spec::load(&args.spec).map_err(spec_failure)?;
-    let max_rows = match &spec.privacy.unit {
-        spec::Unit::Row => 1,
-        spec::Unit::Column { max_rows, .. } => *max_rows,
-    };
+    let of_spec = spec.request();
+    let of_spec = of_spec.ok_or_else(|| Failure::Message("no noise fits the spec's (ε, δ)".to_owned()))?;
     let mut families = workloads(&spec.cube);
     if !args.only.is_empty() {
         if let Some(unknown) = args.only.iter().find(|o| !families.iter().any(|(name, _)| name == o)) {
@@ -144,8 +142,8 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     for (name, tables) in families {
         for measure in setting.strategies() {
             for rule in RULES {
-                let mut request =
-                    request(&spec.cube, &tables, spec.privacy.neighbours, max_rows, setting.noise);
+                let Request { neighbours, max_rows, .. } = of_spec;
+                let mut request = request(&spec.cube, &tables, neighbours, max_rows, setting.noise);
                 request.measure = Some(measure);
                 request.budgets = rule;
                 let start = std::time::Instant::now();

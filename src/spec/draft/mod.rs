@@ -84,7 +84,7 @@ pub enum DraftError {
 /// column of whole numbers. Each such list is marked `confirm`, because it becomes public with the spec.
 pub fn draft(files: &[PathBuf], data: &Path, folder: &Path) -> Result<String, DraftError> {
     let (drawn, options) = text::read(files)?;
-    drawn.draft(data, folder, Some(&options))
+    drawn.draft_of(data, folder, Some(&options))
 }
 
 /// What has been seen of a table.
@@ -141,7 +141,12 @@ impl Drawn {
     }
 
     /// The draft; `folder` is where it will be put.
-    pub fn draft(&self, data: &Path, folder: &Path, csv: Option<&CsvOptions>) -> Result<String, DraftError> {
+    pub fn draft(&self, data: &Path, folder: &Path) -> Result<String, DraftError> {
+        self.draft_of(data, folder, None)
+    }
+
+    /// The draft for data in a file, which may be CSV written so.
+    fn draft_of(&self, data: &Path, folder: &Path, csv: Option<&CsvOptions>) -> Result<String, DraftError> {
         if self.columns.iter().all(|c| c.domain(self.gaps()).is_err()) {
             return Err(DraftError::Nothing(data.display().to_string()));
         }

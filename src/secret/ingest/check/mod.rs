@@ -34,7 +34,7 @@ pub struct Report {
     /// What is wrong with columns as a whole.
     pub columns: Vec<String>,
     /// What is wrong with cells.
-    pub problems: Vec<Problem>,
+    pub(crate) problems: Vec<Problem>,
     /// Cells that are counted in the category for empty or strange ones: column, category, rows.
     pub taken: Vec<(String, String, u64)>,
     /// Of every amount how many values are below `low` and above `high`, and are counted as these.
@@ -48,7 +48,7 @@ pub struct Report {
 }
 
 /// Something that is wrong with a column's cells.
-pub struct Problem {
+pub(crate) struct Problem {
     /// Which column; nothing where it is the row's length.
     pub column: Option<String>,
     /// What.
