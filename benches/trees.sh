@@ -50,11 +50,13 @@ def geo(name, sizes):
 levels, what = geo("blocks", [50, 600, 4000, 60000])
 others = [("race", plain(63)), ("hispanic", plain(2)), ("adult", plain(2))]
 cells = ["race", "hispanic", "adult"]
-spec("census", [("blocks", what)] + others, [cells] + [[l] + cells for l in levels])
+for name, measure in [("census", "residual"), ("census-queries", "queries"), ("census-hierarchy", "hierarchy")]:
+    spec(name, [("blocks", what)] + others, [cells] + [[l] + cells for l in levels], measure=measure)
 
 levels, what = geo("leaves", [10, 300, 4000, 60000])
 sizes = [10, 300, 4000, 60000]
 spec("alone", [("leaves", what)], [[]] + [[l] for l in levels])
+spec("alone-queries", [("leaves", what)], [[]] + [[l] for l in levels], measure="queries")
 spec("alone-alike", [("leaves", what)], [[]] + [[l] for l in levels], [1] + [f'"1/{s}"' for s in sizes])
 
 def crossed(name, towns, classes):
@@ -66,7 +68,7 @@ def crossed(name, towns, classes):
 crossed("small", [8, 60, 400], [20, 90, 600])
 crossed("large", [8, 150, 2000], [20, 120, 800])
 PY
-for name in census alone alone-alike small large; do
+for name in census census-queries census-hierarchy alone alone-queries alone-alike small large; do
     echo "$name"
     python3 -c "import resource, subprocess, sys
 subprocess.run(sys.argv[1:])

@@ -211,7 +211,7 @@ fn balanced<'a>(ask: &'a Ask<'a>, tables: &[Weighted]) -> Eye<'a> {
 /// `None` where there is too much to look at.
 fn coupled<'a>(ask: &'a Ask<'a>, tables: &[Weighted]) -> Option<Eye<'a>> {
     let exact = &ask.request.exact;
-    let work = |t: &Table| predict::work(ask.frame, tables, &t.cuboid);
+    let work = |t: &Table| predict::by_kinds(ask.frame, tables, &t.cuboid);
     if ask.request.workload.iter().map(work).sum::<f64>() > WORK {
         return None;
     }

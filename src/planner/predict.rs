@@ -1,10 +1,11 @@
 //! The error every table will have, under the discrete noise that will really be drawn.
 
+mod one_tree;
 mod sums;
 mod tree;
 mod unequal;
 
-pub(crate) use unequal::{glance, is_too_much, kinds, work};
+pub(crate) use unequal::{by_kinds, glance, is_too_much, kinds, work};
 
 use super::closure::bases::bases_of;
 use super::closure::{Closure, Spread};
@@ -67,10 +68,14 @@ pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan)
             .collect(),
         None => {
             let measured = narrowed(measured_tables(plan));
+            let cells = |t: &&Table| t.asks.is_cells();
+            let cuboids: Vec<&Cuboid> =
+                plan.only().workload.iter().filter(cells).map(|t| &t.cuboid).collect();
+            let over = unequal::spreads(frame, &measured, &plan.exact, &cuboids, &request.watch);
+            let mut over = over.into_iter();
             let mut one = |(at, t): (usize, &Table)| match t.asks.is_cells() {
                 true => {
-                    let (spread, nodes) =
-                        unequal::spread(frame, &measured, &plan.exact, &t.cuboid, &request.watch);
+                    let (spread, nodes) = over.next().unwrap_or((Spread::UNKNOWN, Vec::new()));
                     worst.insert(at, nodes);
                     spread
                 }

@@ -67,11 +67,11 @@ impl Context<'_> {
         let tables = || request.workload.iter().filter(|t| t.asks.is_cells()).map(|t| &t.cuboid);
         let cells = |t: &Cuboid| Weighted { cuboid: t.clone(), seen: Seen::Cells, weight: 1.0 };
         let measured: Vec<Weighted> = tables().map(cells).collect();
-        let mut left = MOST_WAITED;
-        tables().find(|t| {
-            left -= predict::work(&self.frame, &measured, t);
-            left < 0.0
-        })
+        let work = |n: usize| predict::work(&self.frame, &measured, tables().take(n));
+        if work(measured.len()) <= MOST_WAITED {
+            return None;
+        }
+        (1..=measured.len()).find(|&n| work(n) > MOST_WAITED).and_then(|n| tables().nth(n - 1))
     }
 
     pub(super) fn plan(&self, measure: Measure, budgets: BudgetRule) -> Result<Planned, PlanError> {
@@ -122,7 +122,7 @@ impl Context<'_> {
         let tables = |(measurements, _): &Measured| gls::of_measurements(request.noise, measurements);
         let work = |set: &Measured| -> f64 {
             let tables = tables(set);
-            request.workload.iter().map(|t| predict::work(&self.frame, &tables, &t.cuboid)).sum()
+            predict::work(&self.frame, &tables, request.workload.iter().map(|t| &t.cuboid))
         };
         let each: Vec<f64> = sets.iter().map(work).collect();
         if each.iter().sum::<f64>() <= MOST_WORK {

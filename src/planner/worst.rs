@@ -25,14 +25,14 @@ pub(crate) fn law(
     let table = plan.rows().workload.get(at)?;
     match &table.asks {
         asks if asks.is_cells() => {
-            evaluator.worst_cell_law(&table.cuboid).ok().or_else(|| of_cell(evaluator, planned, at, table))
+            of_cell(evaluator, planned, at, table).or_else(|| evaluator.worst_cell_law(&table.cuboid).ok())
         }
         Asks::Query(_) => of_rows(evaluator, request, table),
         Asks::Product(_) => of_products(evaluator, request, plan, table),
     }
 }
 
-/// Of the cell that the prediction found to be known least well, where there are too many kinds of cells to look at the law of each.
+/// Of the cell that the prediction found to be known least well, where it went through all of them: the law of each would be as much work again.
 fn of_cell(
     evaluator: &Evaluator<Nothing>,
     planned: &Planned,

@@ -1,6 +1,7 @@
 //! The error of cells over groups of unequal size, where components are not recovered independently of each other: one solution of the normal
-//! equations for each kind of cell, in counted work.
+//! equations for each kind of cell, in counted work. With one such dimension it goes over its tree instead, see [`super::one_tree`].
 
+use super::one_tree::{self, OneTree};
 use crate::cube::{Axis, Cuboid, Frame, Level, odometer};
 use crate::planner::closure::Spread;
 use crate::recover::gls::{Gls, Parts, Weighted};
@@ -90,9 +91,18 @@ impl<'a> Kinds<'a> {
     }
 }
 
-/// About how many steps on one number the prediction of a table's cells takes. Tables that differ only in dimensions whose groups are of one size are
-/// one to the normal equations.
-pub(crate) fn work(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> f64 {
+/// About how many steps on one number the prediction of these tables' cells takes.
+pub(crate) fn work<'a>(
+    frame: &Frame,
+    measured: &[Weighted],
+    cuboids: impl Iterator<Item = &'a Cuboid> + Clone,
+) -> f64 {
+    one_tree::work(frame, measured, cuboids.clone())
+        .unwrap_or_else(|| cuboids.map(|c| by_kinds(frame, measured, c)).sum())
+}
+
+/// The same, going through its kinds of cells one by one. Tables that differ only in dimensions whose groups are of one size are one to the normal equations.
+pub(crate) fn by_kinds(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> f64 {
     let kinds = Kinds::new(frame, cuboid);
     let unequal = |at: &Level| !frame.axes[at.dimension].is_balanced();
     let distinct: FxHashSet<Cuboid> =
@@ -104,10 +114,13 @@ pub(crate) fn work(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> f64
 
 /// The mean variance of a table's cells, about: of some of their kinds, the same for whatever is measured. To compare by.
 pub(crate) fn glance(frame: &Frame, measured: &[Weighted], exact: &[Cuboid], cuboid: &Cuboid) -> f64 {
-    let all = Kinds::new(frame, cuboid);
     if is_too_much(frame, measured, cuboid) {
         return f64::INFINITY;
     }
+    if let Some(tree) = OneTree::of(frame, measured) {
+        return tree.spreads(measured, exact, &[cuboid]).first().map_or(f64::INFINITY, |s| s.0.mean);
+    }
+    let all = Kinds::new(frame, cuboid);
     let picks = all.picks();
     // No whole number of steps is a row of the last dimension.
     let some: Vec<&Vec<u32>> = picks.iter().step_by(picks.len().div_ceil(GLANCED) | 1).collect();
@@ -122,11 +135,28 @@ pub(crate) fn glance(frame: &Frame, measured: &[Weighted], exact: &[Cuboid], cub
 
 /// Whether a prediction takes more work than is spent on one.
 pub(crate) fn is_too_much(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid) -> bool {
-    !frame.is_balanced() && work(frame, measured, cuboid) > MOST_WORK
+    !frame.is_balanced() && work(frame, measured, std::iter::once(cuboid)) > MOST_WORK
 }
 
-/// Mean and largest variance of a table's cells, and a cell of the largest: one solution for each kind. Infinite where that takes too long.
-pub(super) fn spread(
+/// Of each table mean and largest variance of its cells, and a cell of the largest. Infinite where that takes too long.
+pub(super) fn spreads(
+    frame: &Frame,
+    measured: &[Weighted],
+    exact: &[Cuboid],
+    cuboids: &[&Cuboid],
+    watch: &Watch,
+) -> Vec<(Spread, Vec<u32>)> {
+    match OneTree::of(frame, measured) {
+        Some(tree) if work(frame, measured, cuboids.iter().copied()) <= MOST_WORK => {
+            tree.spreads(measured, exact, cuboids)
+        }
+        Some(_) => vec![(Spread::UNKNOWN, Vec::new()); cuboids.len()],
+        None => cuboids.iter().map(|c| spread(frame, measured, exact, c, watch)).collect(),
+    }
+}
+
+/// One solution for each kind.
+fn spread(
     frame: &Frame,
     measured: &[Weighted],
     exact: &[Cuboid],
