@@ -22,7 +22,7 @@ SHAPES = {
     "declared": "invariants:str* constraints:str* post_processing?",
     "sources": "spec:hash domain:hash attachments:attachment*",
     "signer": "kind:kind public_key:str",
-    "dataset": "id:name period?:period",
+    "dataset": "id:name period?:period snapshot?:period",
     "account": "id:name unit:str unit_of:count part? charged:amount line:count head:hash",
     "recipient": "name? mode? copies? measuring? joint_cost?:amount centre? note?",
     "projection": "kind? key? rows? buckets? independence? seed? sparsity? collision?",

@@ -77,7 +77,7 @@ class Spec:
         for key in ("name", "title", "description", "licence", "contact", "supersedes"):
             same(f"the {key} is", self.manifest["about"].get(key), self.toml.get(key))
         said, told = self.manifest.get("dataset") or {}, self.toml.get("dataset", {})
-        for key in ("id", "period") if self.release.file.version > 1 else ():
+        for key in ("id", "period", "snapshot") if self.release.file.version > 1 else ():
             same(f"the dataset's {key} is", said.get(key), told.get(key))
         account, unit = self.manifest.get("account"), self.privacy["unit"]
         if account:

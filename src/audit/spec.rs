@@ -10,10 +10,8 @@ use crate::exact::Rational;
 use crate::plan::{Channel, Copy, Subject, convert, cost, subjects};
 use crate::projection::{self, Design};
 use crate::release::claims::Words;
-use crate::release::{FIRST_FORMAT, Kind, Outcome, Release, ReleaseError};
+use crate::release::{FIRST_FORMAT, Outcome, Release, ReleaseError};
 use crate::spec::{self, Budget, Precision, Spec, Unit, Wanted};
-use std::io;
-use std::path::Path;
 
 use Outcome::{Failed, Passed};
 
@@ -24,31 +22,10 @@ pub(super) fn reread(
     content: &Content,
     again: bool,
 ) -> Result<(), ReleaseError> {
-    let attachments = &release.manifest().sources.attachments;
-    let Ok(text) = String::from_utf8(release.section(Kind::Spec, 0)?) else {
-        audit.add("spec", Failed, "the sealed spec is not UTF-8 text".into());
-        return Ok(());
-    };
-    let longest = spec::MAX_SPEC;
-    if text.len() as u64 > longest {
-        let why =
-            format!("the sealed spec has {} bytes, and no spec may be longer than {longest}", text.len());
-        audit.add("spec", Failed, why);
-        return Ok(());
-    }
-    let read = |name: &str| {
-        let index = attachments.iter().position(|a| a.name == name).ok_or(io::ErrorKind::NotFound)?;
-        release.section(Kind::Attachment, index as u32).map_err(io::Error::other)
-    };
-    // What the spec makes must be the sealed domain, so it may not take more than that does, but for a little.
-    let room = spec::size_of(&content.cube) + (1 << 14);
-    let spec = match spec::parse_within(&text, Path::new("spec"), room, read) {
+    let spec = match spec::sealed(release, &content.cube)? {
         Ok(spec) => spec,
-        Err(e) => {
-            let first =
-                e.diagnostics().first().map_or(String::new(), |d| d.message.escape_debug().to_string());
-            let n = e.diagnostics().len();
-            audit.add("spec", Failed, format!("the sealed spec cannot be read, {n} mistakes: {first}"));
+        Err(why) => {
+            audit.add("spec", Failed, why);
             return Ok(());
         }
     };
@@ -60,7 +37,7 @@ pub(super) fn reread(
         let detail = format!(
             "read again: name, title and texts, unit, neighbours, budget, dimensions and {what} are those of plan \
              and manifest; it refers to every attachment; {} bytes",
-            text.len()
+            spec.source.len()
         );
         audit.add("spec", Passed, detail);
     }

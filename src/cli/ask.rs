@@ -16,7 +16,7 @@ use crate::ledger::published::{Found, look, one_charge};
 use crate::ledger::{Chain, Charge, Ledger};
 use crate::make::{MakeError, account, place};
 use crate::release::parts::folded;
-use crate::release::{AccountName, Currency, Kind, Manifest, Release};
+use crate::release::{AccountName, Currency, Dataset, Kind, Manifest, Release};
 use crate::render::{self, ResultTable};
 use crate::secret::ingest::Means;
 use crate::spec::{self, Spec};
@@ -244,13 +244,14 @@ impl<'a> Asker<'a> {
     /// Whether a release's counts are of the same people at the same time, counted alike.
     fn same_truth(&self, release: &Release) -> bool {
         let (m, spec) = (release.manifest(), &self.spec);
-        let period = |d: &Option<crate::release::Dataset>| d.as_ref().and_then(|d| d.period.clone());
+        let period = |d: &Option<Dataset>| d.as_ref().and_then(|d| d.period.clone());
         let rows = match &spec.privacy.unit {
             spec::Unit::Row => 1,
             spec::Unit::Column { max_rows, .. } => *max_rows,
         };
         release.count(Kind::Projection) == 0
             && period(&m.dataset) == period(&spec.dataset)
+            && same_snapshot(m.dataset.as_ref(), spec.dataset.as_ref())
             && m.account.as_ref().is_some_and(|a| same_part(&a.name, &spec.account_name()))
             && m.privacy.unit == spec.privacy.unit.name()
             && m.privacy.max_rows == rows
@@ -264,7 +265,7 @@ impl<'a> Asker<'a> {
     }
 
     /// The most that a measurement may cost: what is left of the bound; without one the spec's own budget.
-    fn most(&self) -> Result<Rational, Failure> {
+    fn most(&self, question: &Question<'_>) -> Result<Rational, Failure> {
         let (_, own) = self.spec.privacy.budget.noise().ok_or(compile::CompileError::NoBudget)?;
         let name = self.spec.account_name();
         let like = Charge {
@@ -276,9 +277,10 @@ impl<'a> Asker<'a> {
             neighbours: self.spec.privacy.neighbours,
             part: name.part,
             currency: self.currency(),
-            charged: Rational::ZERO,
+            charged: Rational::ONE,
             invariants: Vec::new(),
             alone: None,
+            cells: question.cells(&self.spec),
             nonce: None,
         };
         Ok(match self.chain.left(&like) {
@@ -301,8 +303,8 @@ impl<'a> Asker<'a> {
         }
         let target = Target { within: self.args.within.to_f64(), level: self.args.level };
         let together = self.together(&figures)?;
-        let most = self.most()?;
         let question = Question::new(&self.spec, &figures, &together, target)?;
+        let most = self.most(&question)?;
         let mut reply = Reply {
             sql: sql.into(),
             table: ResultTable::new(Vec::new(), Vec::new(), target.level),
@@ -384,6 +386,12 @@ impl<'a> Asker<'a> {
         };
         format!("within {} at {percent} % cannot be had: {what}, and with it {best}", args.within)
     }
+}
+
+/// Whether two datasets of one period may be of the same rows: unless both name a snapshot, and not the same.
+fn same_snapshot(a: Option<&Dataset>, b: Option<&Dataset>) -> bool {
+    let name = |d: Option<&Dataset>| d.and_then(|d| d.snapshot.clone());
+    name(a).is_none() || name(b).is_none() || name(a) == name(b)
 }
 
 /// Whether two charges are of one part of the people. What is no name of a part today is only the same as itself.

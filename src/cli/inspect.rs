@@ -85,7 +85,8 @@ fn head(release: &Release) -> Result<String, Failure> {
     }
     if let Some(d) = &m.dataset {
         let period = d.period.as_ref().map_or(String::new(), |p| format!(", period {p}"));
-        lines.add("dataset", &format!("{}{period}", d.id));
+        let snapshot = d.snapshot.as_ref().map_or(String::new(), |s| format!(", snapshot {s}"));
+        lines.add("dataset", &format!("{}{period}{snapshot}", d.id));
     }
     if let Some(p) = &m.projection {
         projection(p, &mut lines);

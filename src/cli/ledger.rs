@@ -7,8 +7,8 @@ use super::output::columns;
 use super::{Failure, Outcome, output, verify};
 use crate::exact::Rational;
 use crate::ledger::proof::NO_HEAD;
-use crate::ledger::published::{Found, look, one_charge};
-use crate::ledger::{Bound, Chain, Ledger, LedgerError, default_path};
+use crate::ledger::published::{About, Found, about, look, one_charge};
+use crate::ledger::{Bound, Chain, Charge, Ledger, LedgerError, default_path};
 use crate::make::account;
 use crate::make::reserved::reserved;
 use crate::plan::Neighbours;
@@ -16,6 +16,7 @@ use crate::release::parts::folded;
 use crate::release::trusted::Trusted;
 use crate::release::{Release, is_not_private_key, public_key_text};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Keep a dataset's account: set its bound; show, verify, prove or export what was spent.
@@ -298,7 +299,8 @@ fn whole_chain(chain: &Chain, args: &Verify) -> Result<Vec<Check>, Failure> {
     );
     let mut checks = vec![Check("chain".into(), Some(true), detail)];
     checks.push(signers(&chain.signed(), args)?);
-    checks.push(within(chain));
+    let (releases, sure) = charged_here(chain, &args.release);
+    checks.push(within(chain, &sure));
     checks.extend(parts(chain));
     checks.extend(args.head.as_ref().map(|head| match chain.line_of(head) {
         Some(line) => {
@@ -307,7 +309,7 @@ fn whole_chain(chain: &Chain, args: &Verify) -> Result<Vec<Check>, Failure> {
         }
         None => Check("head".into(), Some(false), NO_HEAD.into()),
     }));
-    checks.extend(charged_here(chain, &args.release));
+    checks.extend(releases);
     if args.release.is_empty() && args.head.is_none() {
         let why = "whether lines were cut off the end shows only beside a release or a published head: --release FILE, --head HASH";
         checks.push(Check("releases".into(), None, why.into()));
@@ -373,20 +375,34 @@ fn listed(signed: &[(String, String)], trusted: &Trusted) -> (Option<bool>, Stri
     }
 }
 
-fn within(chain: &Chain) -> Check {
-    let spent = account::spent(&chain.spent(), chain);
+/// Whether what was spent is within the bound. Charges that are about some people only count so where their releases show it; `sure` has their lines.
+fn within(chain: &Chain, sure: &BTreeSet<usize>) -> Check {
+    let all = chain.spent();
+    let check = |passed, detail| Check("bound".into(), passed, detail);
+    let unseen: Vec<usize> = chain.about_some().difference(sure).copied().collect();
+    let bare = chain.spent_for_sure(sure);
+    let spent = account::spent(&all, chain);
+    let unchecked = match unseen.len() {
+        0 => String::new(),
+        n => format!(
+            ", if {} of questions cost whom they say, which only their releases show (--release); if not, it may be {}",
+            output::counted(n as u64, "charge"),
+            account::spent(&bare, chain)
+        ),
+    };
     match chain.bound() {
-        None => Check("bound".into(), None, format!("none; in all {spent}")),
-        Some(b) if b.holds(&chain.spent()) => {
-            Check("bound".into(), Some(true), format!("{spent}, within {}", account::bound(&b)))
+        None => check(None, format!("none; in all {spent}{unchecked}")),
+        Some(b) if !b.holds(&all) => check(Some(false), format!("{spent}, more than {}", account::bound(&b))),
+        Some(b) if b.holds(&bare) => {
+            check(Some(true), format!("{}, within {}", account::spent(&bare, chain), account::bound(&b)))
         }
-        Some(b) => Check("bound".into(), Some(false), format!("{spent}, more than {}", account::bound(&b))),
+        Some(b) => check(None, format!("unchecked: {spent}, within {}{unchecked}", account::bound(&b))),
     }
 }
 
 /// Which parts of the people were charged: that nobody is in two of them is the agency's word.
 fn parts(chain: &Chain) -> Vec<Check> {
-    let named = |(by, parts): (String, std::collections::BTreeSet<String>)| {
+    let named = |(by, parts): (String, BTreeSet<String>)| {
         let list = parts.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         let dearest = "only the dearest counts, as the agency says that nobody is in two of them";
         let said = if parts.len() == 1 {
@@ -411,8 +427,9 @@ fn parts(chain: &Chain) -> Vec<Check> {
 }
 
 /// Whether releases were charged in this ledger, each by a charge of its own. Signatures are checked when they are opened.
-fn charged_here(chain: &Chain, paths: &[PathBuf]) -> Vec<Check> {
-    let mut checks = Vec::new();
+/// Beside the checks the lines of charges that are about whom they say, which the release shows.
+fn charged_here(chain: &Chain, paths: &[PathBuf]) -> (Vec<Check>, BTreeSet<usize>) {
+    let (mut checks, mut sure) = (Vec::new(), BTreeSet::new());
     let mut before: Vec<(String, Release)> = Vec::new();
     for path in paths {
         let what = output::path(path);
@@ -436,12 +453,26 @@ fn charged_here(chain: &Chain, paths: &[PathBuf]) -> Vec<Check> {
                 (false, format!("it and {other} name one charge, line {line}: it pays for one of them"))
             }
             (Found::Open(line), None) => (false, open(line)),
-            (Found::Charged(line), None) => (true, charged(line)),
+            (Found::Charged(line), None) => {
+                let charge = chain.lines().get(line - 1).and_then(|(_, e)| e.charge());
+                let (passed, more) = whom(charge, &release);
+                sure.extend(passed.then_some(line));
+                (passed, format!("{}{more}", charged(line)))
+            }
         };
         checks.push(Check(what.clone(), Some(passed), detail));
         before.push((what, release));
     }
-    checks
+    (checks, sure)
+}
+
+/// Whether a charge is about those people whom its release is about; and more to say of it.
+fn whom(charge: Option<&Charge>, release: &Release) -> (bool, String) {
+    match charge.map(|c| about(c, release)) {
+        Some(About::Same) => (true, "; whom it costs how much was derived again".into()),
+        Some(About::Not(why)) => (false, format!(", but {why}")),
+        Some(About::Everybody) | None => (true, String::new()),
+    }
 }
 
 /// What is said of a release whose charge became it.

@@ -3,6 +3,9 @@
 //! Everything here follows from the question, the noises of what is out, and the bound: widths of intervals depend on laws, and laws on
 //! scales and weights, never on an answer, and nothing is read from private data. So when something is measured, and what it costs, is public.
 
+#[cfg(test)]
+mod tests;
+
 use super::CompileError;
 use crate::answer::Best;
 use crate::answer::linear::Linear;
@@ -10,8 +13,10 @@ use crate::answer::tell::pool::Combined;
 use crate::cube::Filter;
 use crate::exact::Rational;
 use crate::law::{LawError, NoiseLaw};
-use crate::plan::{Noise, Rows, round};
+use crate::ledger::cells::Cells;
+use crate::plan::{Noise, Plan, Rows, round};
 use crate::planner::{Request, questions};
+use crate::release::wire;
 use crate::spec::{self, Spec, SpecErrors};
 use rayon::prelude::*;
 use std::path::Path;
@@ -47,6 +52,8 @@ pub struct Question<'a> {
     noise: Noise,
     /// What its rows cost at scale 1.
     unit: Rational,
+    /// Its rows at scale 1.
+    plan: Plan,
 }
 
 impl<'a> Question<'a> {
@@ -60,8 +67,15 @@ impl<'a> Question<'a> {
         let mut request = spec.request().ok_or(CompileError::NoBudget)?;
         request.workload.clear();
         let rows = rows(&request, figures)?;
-        let unit = questions::unit_cost(&request, &rows)?;
-        Ok(Question { figures, together, target, noise: request.noise, unit })
+        let (plan, unit) = questions::at_one(&request, &rows)?;
+        Ok(Question { figures, together, target, noise: request.noise, unit, plan })
+    }
+
+    /// What measuring it costs whom.
+    pub(crate) fn cells(&self, spec: &Spec) -> Option<Cells> {
+        spec.dataset.as_ref()?.snapshot.as_ref()?;
+        let domain = blake3::hash(&wire::encode_domain(&spec.cube).ok()?).to_hex().to_string();
+        Cells::of(spec, &self.plan, &spec.cube, &domain)
     }
 
     /// The law of each row's noise at a budget.
@@ -193,7 +207,7 @@ pub(crate) fn spec_of(
     let mut table: toml::Table = spec.source.parse().unwrap_or_default();
     // Whoever may ask gets the answer: it is no copy for one of several recipients.
     let others = ["recipient", "recipients"];
-    for key in ["table", "zero", "strategy", "projection", "asked", "supersedes", "description"]
+    for key in ["table", "query", "zero", "strategy", "projection", "asked", "supersedes", "description"]
         .iter()
         .chain(&others)
     {

@@ -314,6 +314,14 @@ impl<'a> Draft<'a> {
         let (account, own) = (spec.account_name(), spec.privacy.unit.name());
         let cost = Amount { currency: job.currency(), amount: job.cost() };
         let charged = claims::charged(cost, account.unit_of).ok_or(CompileError::TooDear)?;
+        let snapshot = spec.dataset.as_ref().and_then(|d| d.snapshot.as_ref());
+        let cells = match snapshot {
+            None => None,
+            Some(_) => {
+                let domain = blake3::hash(&wire::encode_domain(&spec.cube)?).to_hex().to_string();
+                ledger::cells::Cells::of(spec, self.plan(), &spec.cube, &domain)
+            }
+        };
         Ok(ledger::Charge {
             release: spec.name.clone(),
             spec_blake3: blake3::hash(spec.source.as_bytes()).to_hex().to_string(),
@@ -332,6 +340,7 @@ impl<'a> Draft<'a> {
                 1 => job.approximate(spec).and_then(|a| ledger::Alone::of(&a)),
                 _ => None,
             },
+            cells,
             nonce: None,
         })
     }

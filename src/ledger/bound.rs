@@ -1,7 +1,7 @@
 //! All that may ever be spent, and what is left of it.
 
 use super::charge::Charge;
-use super::spent::{Exact, Spent, exact, rational};
+use super::spent::{Exact, Ready, Spent, exact, rational};
 use crate::exact::Rational;
 use crate::plan::convert;
 use crate::release::Currency;
@@ -94,14 +94,8 @@ impl Bound {
     /// The most that a charge like this one could be beside what was charged before, rounded down by less than one part in 2^32. Zero where
     /// nothing is left.
     pub(crate) fn left(&self, before: &[&Charge], like: &Charge) -> Rational {
-        let fits = |amount: Rational| -> bool {
-            if amount.is_zero() {
-                return true;
-            }
-            let more = Charge { charged: amount, alone: None, ..like.clone() };
-            let all: Vec<&Charge> = before.iter().copied().chain([&more]).collect();
-            self.holds(&Spent::of(&all))
-        };
+        let ready = Ready::new(before.to_vec(), Some(like));
+        let fits = |amount: Rational| amount.is_zero() || self.holds(&ready.spent(Some(&exact(amount))));
         // By halves of a power of two from above; then the ratio of smallest terms between what fits and what does not.
         let mut high = RBig::from(UBig::ONE << 40);
         let mut low = RBig::ZERO;

@@ -183,6 +183,21 @@ impl Chain {
         Spent::of(&self.all())
     }
 
+    /// What they would come to if every charge, but those in these lines, were about everybody.
+    pub(crate) fn spent_for_sure(&self, lines: &BTreeSet<usize>) -> Spent {
+        let all = self.lines.iter().enumerate().filter_map(|(at, (_, e))| Some((at + 1, e.charge()?)));
+        let all: Vec<Charge> = all
+            .map(|(line, c)| Charge { cells: c.cells.clone().filter(|_| lines.contains(&line)), ..c.clone() })
+            .collect();
+        Spent::of(&all.iter().collect::<Vec<_>>())
+    }
+
+    /// The lines of charges that are about some people more than about others.
+    pub(crate) fn about_some(&self) -> BTreeSet<usize> {
+        let some = |e: &Entry| e.charge().is_some_and(|c| c.cells.is_some());
+        self.lines.iter().enumerate().filter(|(_, (_, e))| some(e)).map(|(at, _)| at + 1).collect()
+    }
+
     /// What all of it would come to with one charge more.
     pub(crate) fn spent_with(&self, more: &Charge) -> Spent {
         let all: Vec<&Charge> = self.all().into_iter().chain([more]).collect();

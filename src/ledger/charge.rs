@@ -1,5 +1,6 @@
 //! What one release takes from an account.
 
+use super::cells::Cells;
 use crate::exact::Rational;
 use crate::plan::Neighbours;
 use crate::release::{Approximate, Currency, claims};
@@ -39,6 +40,9 @@ pub struct Charge {
     /// add up where later ones are made after earlier ones were seen, and ρ does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alone: Option<Alone>,
+    /// Of measured questions about a declared snapshot: what they cost whom. Without it everybody pays `charged`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cells: Option<Cells>,
     /// 32 hexadecimal digits of the system's randomness, so that no two charges have one hash: not even two of one spec, on one day, after the
     /// same lines. Older lines have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

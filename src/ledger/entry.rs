@@ -115,6 +115,7 @@ impl Entry {
                     one && !a.delta.is_zero() && a.delta < Rational::ONE
                 });
                 rule(alone, "what is charged has no (ε, δ) by itself")?;
+                c.cells.as_ref().map_or(Ok(()), |cells| cells.sound(c.neighbours))?;
                 rule(!c.charged.is_zero(), "nothing is charged")
             }
             Said::Sealed { charge, files } => {

@@ -14,11 +14,13 @@
 //! | `entry` | one line |
 //! | `chain` | all lines, read and checked |
 //! | [`spent`] | what the charges come to |
+//! | [`cells`] | what a measured question costs whom |
 //! | `bound` | all that may be spent, and what is left |
 //! | [`published`] | whether the releases that are out were charged here |
 //! | [`proof`] | the lines from a release's charge to a later head, which show the same to who has only that head |
 
 mod bound;
+pub(crate) mod cells;
 mod chain;
 mod charge;
 mod entry;

@@ -5,6 +5,7 @@
 //! one BLAKE3 hash. What stands above the charge, and so what was spent in all, such a proof does not show; the whole ledger does.
 
 use super::chain::{self, Chain};
+use super::charge::Charge;
 use super::entry::{Entry, Said};
 use super::{ROOT, published};
 use crate::release::Manifest;
@@ -14,6 +15,8 @@ use crate::release::Manifest;
 pub(crate) struct Proof {
     /// The charge's line in the whole ledger, counted from 1, as the release says.
     pub line: u64,
+    /// The charge.
+    pub charge: Option<Charge>,
     /// How many lines follow it.
     pub later: usize,
     /// The hash of the last line.
@@ -64,8 +67,14 @@ pub(crate) fn read(bytes: &[u8], manifest: &Manifest) -> Result<Proof, String> {
     let Some(account) = &manifest.account else {
         return Err("the release names no account".into());
     };
-    let mut proof =
-        Proof { line: account.line, later: 0, head: String::new(), files: None, signed: Vec::new() };
+    let mut proof = Proof {
+        line: account.line,
+        charge: None,
+        later: 0,
+        head: String::new(),
+        files: None,
+        signed: Vec::new(),
+    };
     for (i, line) in bytes.split_inclusive(|&b| b == b'\n').enumerate() {
         if !line.ends_with(b"\n") {
             return Err(refused(i + 1, "it is incomplete"));
@@ -83,7 +92,7 @@ pub(crate) fn read(bytes: &[u8], manifest: &Manifest) -> Result<Proof, String> {
                     "the release names it, and it charges something else, or another key signed it",
                 ));
             }
-            0 => {}
+            0 => proof.charge = entry.charge().cloned(),
             _ if entry.previous != proof.head => {
                 return Err(refused(i + 1, "it does not follow from the line before"));
             }

@@ -4,10 +4,12 @@
 //! copy, holds another line there or none, however well its own chain holds: every charge has a nonce, so no two have one hash. And a charge pays for
 //! one measuring: what it became is in the line that closes it, by the hash of each file.
 
+use super::cells::Cells;
 use super::chain::Chain;
-use super::charge::Alone;
+use super::charge::{Alone, Charge};
 use super::entry::{Entry, Said};
-use crate::release::Manifest;
+use crate::release::{Manifest, Release, ReleaseError};
+use crate::spec;
 use std::io;
 
 /// What a ledger says of a release.
@@ -97,6 +99,40 @@ pub(super) fn charges(entry: &Entry, manifest: &Manifest) -> bool {
         && (charge.currency, charge.charged) == (account.charged.currency, account.charged.amount)
         && charge.alone == manifest.privacy.lossless().and_then(Alone::of).filter(|_| charge.unit_of == 1)
         && entry.signer.as_deref() == Some(&manifest.signer.public_key)
+}
+
+/// What a release says of the cells that its charge is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum About {
+    /// The charge is for everybody: nothing depends on the release.
+    Everybody,
+    /// The release gives the same cells and shares.
+    Same,
+    /// It gives others, or cannot be read: why. The charge then counts for everybody.
+    Not(String),
+}
+
+/// Derives again whom a charge is about, from the plan, the domain and the spec of the release that it became.
+pub(crate) fn about(charge: &Charge, release: &Release) -> About {
+    let Some(said) = &charge.cells else { return About::Everybody };
+    let derived = || -> Result<Result<Option<Cells>, String>, ReleaseError> {
+        let cube = release.cube()?;
+        let plan = release.plan(&cube)?;
+        let spec = spec::sealed(release, &cube)?;
+        Ok(spec.map(|spec| Cells::of(&spec, &plan, &cube, &release.manifest().sources.domain)))
+    };
+    let why = match derived() {
+        Err(e) => e.to_string(),
+        Ok(Err(why)) => why,
+        Ok(Ok(None)) => "what was measured is about everybody".into(),
+        Ok(Ok(Some(found))) => match said.difference(&found) {
+            None => return About::Same,
+            Some(why) => why,
+        },
+    };
+    About::Not(format!(
+        "the charge says that it costs people by their cells, and the release does not: {why}"
+    ))
 }
 
 /// Whether two different files name one charge though they are not two recipients' copies of one measuring: it paid for one of them.

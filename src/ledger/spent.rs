@@ -12,8 +12,19 @@
 //! two ways to state a mixture in ε at δ the smaller holds. *Alone*: what a single release is by the law of its own loss, which its file proves,
 //! is all that anybody learns while there is no other.
 //!
-//! All sums are exact rationals of any length; only the conversion to ε at δ rounds, and that upwards.
+//! *Cells* (`super::cells`): of charges about the same rows, a row in cell `c` costs charge `i` no more than `a_i(c)`, its share of it: noises of
+//! different figures are independent, and the row moves only the figures that its cell is in. Let `A(c) = Σ a_i(c)`, where a pure ε counts as `ε²/2` in ρ. Which questions come later may depend on
+//! earlier answers; but whoever asks, the row's cell is what it is, and the sum along it is never more than the largest `A`, which the bound holds (for ε by multiplying likelihood
+//! ratios; for ρ by the Rényi filter of Feldman & Zrnic 2021, Theorem 4.3). So one row more or less costs `max A`.
+//! `k` rows of one unit may lie in `k` cells. ε: moves add up, `Σ_j A(c_j) <= k max A`. ρ: the figures of all charges, each over its noise, are one vector, which row `j` moves by one of
+//! squared length `2A(c_j)`; by the triangle inequality the sum is no longer than `k` times the longest, `k² max A`. (A pure ε is a length, too: its ε is at most the sum of its rows'.) Shares are
+//! of what such a unit is charged, so they hold `k` and `k²` already. A row that changes leaves `c` and enters `d`: `A(c) + A(d)`, and `(√A(c) + √A(d))²`; where no charge tells `c` from
+//! `d` it moves nothing, so these are two classes: the dearest and the second dearest. A unit of `k` rows changes as `k` rows do, by the triangle inequality again. And the plain sum of
+//! the charges holds as well: the less of both counts. McSherry 2009 has this for parts, Xiao & Xiong for linear queries (their Theorem 5.5).
+//!
+//! All sums are exact rationals of any length; only roots and the conversion to ε at δ round, and those upwards.
 
+use super::cells::{Along, Cells};
 use super::charge::{Alone, Charge};
 use crate::exact::Rational;
 use crate::plan::{Neighbours, convert};
@@ -21,7 +32,7 @@ use crate::release::Currency;
 use crate::release::parts::folded;
 use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// An exact rational of any length.
 pub(crate) type Exact = RBig;
@@ -46,41 +57,325 @@ pub struct Spent {
     alone: Option<Alone>,
 }
 
-/// What one charge costs a unit that comes or goes, in some currency, and what twice that change costs.
-type Price<'a> = &'a dyn Fn(&Charge) -> (Exact, Exact);
+/// What something costs in the three ways in which sums are kept: the part in ε alone, the part in ρ alone, and all of it in ρ.
+type Prices = [Exact; 3];
 
 fn half_square(x: &Exact) -> Exact {
     x * x / RBig::from(2u8)
 }
 
+/// What an amount of a currency is in each.
+fn prices(currency: Currency, amount: &Exact) -> Prices {
+    match currency {
+        Currency::Epsilon => [amount.clone(), RBig::ZERO, half_square(amount)],
+        Currency::Rho => [RBig::ZERO, amount.clone(), amount.clone()],
+    }
+}
+
+/// Where one half of a change costs `a` and the other `b`: `a + b` in ε; in ρ, where differences are lengths whose squares are told, `(√a + √b)²`,
+/// rounded up.
+fn both(a: &Prices, b: &Prices) -> Prices {
+    let squared = |a: &Exact, b: &Exact| a + b + RBig::from(2u8) * root_up(&(a * b));
+    [&a[0] + &b[0], squared(&a[1], &b[1]), squared(&a[2], &b[2])]
+}
+
+/// The root of a ratio, or hardly more: √(n/d) = √(nd)/d.
+fn root_up(x: &Exact) -> Exact {
+    /// A square root is found to so many bits behind the point of √(nd).
+    const BITS: usize = 64;
+    let denominator = UBig::try_from(x.denominator().clone()).unwrap_or(UBig::ONE);
+    let Ok(numerator) = UBig::try_from(x.numerator().clone()) else { return RBig::ZERO };
+    let whole = (numerator * &denominator) << (2 * BITS);
+    let root = whole.nth_root(2);
+    let root = if &root * &root == whole { root } else { root + UBig::ONE };
+    RBig::from_parts(IBig::from(root), denominator << BITS)
+}
+
+fn add(sum: &mut Prices, more: &Prices) {
+    for (sum, more) in sum.iter_mut().zip(more) {
+        *sum += more;
+    }
+}
+
+fn each(a: &Prices, b: &Prices, of: impl Fn(&Exact, &Exact) -> Exact) -> Prices {
+    std::array::from_fn(|i| of(&a[i], &b[i]))
+}
+
+fn least(a: &Prices, b: &Prices) -> Prices {
+    each(a, b, |a, b| a.min(b).clone())
+}
+
+fn dearest(a: &Prices, b: &Prices) -> Prices {
+    each(a, b, |a, b| a.max(b).clone())
+}
+
+/// What charges cost a unit that comes or goes, and one that stays where it is: in an account of changes, that changes.
+#[derive(Debug, Clone, Default)]
+struct Cost {
+    once: Prices,
+    stays: Prices,
+}
+
+impl Cost {
+    /// Of a charge for everybody, of this amount.
+    fn of(charge: &Charge, amount: &Exact, neighbours: Neighbours) -> Cost {
+        let once = prices(charge.currency, amount);
+        let stays = match (neighbours, charge.neighbours) {
+            (Neighbours::Substitute, Neighbours::AddRemove) => both(&once, &once),
+            _ => once.clone(),
+        };
+        Cost { once, stays }
+    }
+
+    fn plus(&mut self, more: &Cost) {
+        add(&mut self.once, &more.once);
+        add(&mut self.stays, &more.stays);
+    }
+}
+
+/// Charges ready to be added up, with one more of the same kind as `like`, whatever its amount.
+pub(super) struct Ready<'a> {
+    charges: Vec<&'a Charge>,
+    like: Option<&'a Charge>,
+    neighbours: Neighbours,
+    /// Of all charges of no part; and of each part of each partition. Charges about the same rows are among `groups` instead.
+    everywhere: Cost,
+    parts: Parts,
+    groups: Vec<(Option<(String, String)>, Group)>,
+    /// Which of the groups `like` is in.
+    own: Option<usize>,
+}
+
+/// By partition and part.
+type Parts = BTreeMap<String, BTreeMap<String, Cost>>;
+
+/// What charges must have in common to be about the same rows, units of the account and part of the people.
+type Key<'a> = (&'a super::cells::Same, u32, &'a str, Option<&'a str>, Option<(String, String)>);
+
+fn key(charge: &Charge) -> Option<Key<'_>> {
+    let part = charge.part.as_deref();
+    // What is no name of a part today may be any part: those count as of no part, one by one.
+    let named = part.and_then(folded);
+    let cells = charge.cells.as_ref().filter(|_| part.is_none() || named.is_some())?;
+    Some((&cells.same, charge.unit_of, &charge.unit, charge.of.as_deref(), named))
+}
+
+impl<'a> Ready<'a> {
+    pub(super) fn new(charges: Vec<&'a Charge>, like: Option<&'a Charge>) -> Ready<'a> {
+        let changed = |c: &Charge| c.neighbours == Neighbours::Substitute;
+        let neighbours = match charges.iter().copied().chain(like).any(changed) {
+            true => Neighbours::Substitute,
+            false => Neighbours::AddRemove,
+        };
+        let mut keyed: BTreeMap<Key<'a>, Vec<&'a Charge>> = BTreeMap::new();
+        let (mut everywhere, mut parts) = (Cost::default(), Parts::new());
+        for &charge in &charges {
+            match key(charge) {
+                Some(key) => keyed.entry(key).or_default().push(charge),
+                None => {
+                    let cost = Cost::of(charge, &exact(charge.charged), neighbours);
+                    place(charge.part.as_deref().and_then(folded), &mut everywhere, &mut parts).plus(&cost);
+                }
+            }
+        }
+        let wanted = like.and_then(key);
+        if let Some(key) = &wanted {
+            keyed.entry(key.clone()).or_default();
+        }
+        let own = wanted.and_then(|key| keyed.keys().position(|k| *k == key));
+        let groups = keyed.into_iter().enumerate().map(|(at, (key, members))| {
+            let like = like.filter(|_| own == Some(at));
+            (key.4, Group::new(&members, like, neighbours))
+        });
+        Ready { groups: groups.collect(), charges, like, neighbours, everywhere, parts, own }
+    }
+
+    /// What all of them come to, with one more of this amount where there is one.
+    pub(super) fn spent(&self, more: Option<&Exact>) -> Spent {
+        let more = self.like.zip(more);
+        let (mut total, mut parts) = (self.everywhere.clone(), self.parts.clone());
+        if let Some((like, amount)) = more.filter(|_| self.own.is_none()) {
+            let cost = Cost::of(like, amount, self.neighbours);
+            place(like.part.as_deref().and_then(folded), &mut total, &mut parts).plus(&cost);
+        }
+        for (at, (part, group)) in self.groups.iter().enumerate() {
+            let more = more.filter(|_| self.own == Some(at));
+            let cost = group.cost(more, self.neighbours);
+            place(part.clone(), &mut total, &mut parts).plus(&cost);
+        }
+        let mut total = total.stays;
+        for parts in parts.into_values() {
+            let within = parts.values().fold(Prices::default(), |most, p| dearest(&most, &p.stays));
+            let two = std::array::from_fn(|i| {
+                let mut moves: Vec<&Exact> = parts.values().map(|p| &p.once[i]).collect();
+                moves.sort();
+                moves.into_iter().rev().take(2).fold(RBig::ZERO, |a, b| a + b)
+            });
+            let most = match self.neighbours {
+                Neighbours::AddRemove => within,
+                Neighbours::Substitute => dearest(&within, &two),
+            };
+            add(&mut total, &most);
+        }
+        let [in_epsilon, in_rho, rho] = total;
+        let all = self.charges.iter().copied().chain(more.map(|m| m.0));
+        let pure = all.clone().all(|c| c.currency == Currency::Epsilon);
+        let alone = match (&self.charges[..], more) {
+            ([only], None) => only.alone,
+            _ => None,
+        };
+        Spent {
+            neighbours: self.neighbours,
+            rho,
+            epsilon: pure.then(|| in_epsilon.clone()),
+            apart: (in_epsilon, in_rho),
+            alone,
+        }
+    }
+}
+
+/// Where the cost of a part belongs.
+fn place<'c>(part: Option<(String, String)>, everywhere: &'c mut Cost, parts: &'c mut Parts) -> &'c mut Cost {
+    match part {
+        None => everywhere,
+        Some((by, is)) => parts.entry(by).or_default().entry(is).or_default(),
+    }
+}
+
+/// Charges about the same rows, by the classes of cells that all of them, and those of one more charge, tell apart.
+struct Group {
+    /// What the charges cost each class.
+    classes: Vec<Prices>,
+    /// Of the charge to come: the dearest share of each class.
+    shares: Vec<Exact>,
+    /// Whether a class may hold cells that some charge tells apart.
+    coarse: bool,
+    /// What the charges cost if they are simply added up.
+    sum: Cost,
+}
+
+/// The most prices that are added up for one group, and the most classes that it has.
+const MOST_STEPS: usize = 1 << 18;
+const MOST_KEPT: usize = 1 << 13;
+
+impl Group {
+    fn new(members: &[&Charge], like: Option<&Charge>, neighbours: Neighbours) -> Group {
+        let all: Vec<&Cells> = members.iter().copied().chain(like).filter_map(|c| c.cells.as_ref()).collect();
+        // Where each dimension is cut, and how many charges cut it.
+        let mut cuts: BTreeMap<u32, (usize, Vec<u32>)> = BTreeMap::new();
+        for along in all.iter().flat_map(|c| &c.by) {
+            let cut = cuts.entry(along.dimension).or_default();
+            cut.0 += 1;
+            cut.1.extend(along.runs.iter().map(|r| r.0));
+        }
+        // Of categories that every charge has in one class the first stands for all.
+        let mut dimensions: Vec<(u32, usize, Vec<u32>)> = Vec::new();
+        for (dimension, (by, mut starts)) in cuts {
+            starts.sort_unstable();
+            starts.dedup();
+            let along = |c: &Cells| c.by.iter().position(|a| a.dimension == dimension);
+            let asked: Vec<&Along> = all.iter().filter_map(|c| c.by.get(along(c)?)).collect();
+            let mut seen = HashSet::new();
+            starts.retain(|&start| seen.insert(asked.iter().map(|a| a.class(start)).collect::<Vec<_>>()));
+            dimensions.push((dimension, by, starts));
+        }
+        // The dimensions of most charges first. Those for which there is no room are not told apart: each charge then counts by the dearest class it
+        // has along them, which is never less.
+        dimensions.sort_by_key(|(_, by, starts)| (std::cmp::Reverse(*by), starts.len()));
+        let mut kept = 1usize;
+        let room = dimensions.iter().take_while(|(_, _, starts)| {
+            kept = kept.saturating_mul(starts.len());
+            kept <= MOST_KEPT && kept.saturating_mul(all.len()) <= MOST_STEPS
+        });
+        let kept = room.count();
+        let coarse = kept < dimensions.len();
+        dimensions.truncate(kept);
+        let mut points: Vec<Vec<(u32, u32)>> = vec![Vec::new()];
+        for (dimension, _, starts) in &dimensions {
+            let with = |point: &Vec<(u32, u32)>, start: u32| [&point[..], &[(*dimension, start)]].concat();
+            points = points.iter().flat_map(|p| starts.iter().map(move |&s| with(p, s))).collect();
+        }
+        let mut classes = vec![Prices::default(); points.len()];
+        let mut sum = Cost::default();
+        for charge in members {
+            let (amount, Some(cells)) = (exact(charge.charged), &charge.cells) else { continue };
+            sum.plus(&Cost::of(charge, &amount, neighbours));
+            // Few shares differ.
+            let mut known: BTreeMap<Rational, Prices> = BTreeMap::new();
+            for (class, share) in classes.iter_mut().zip(dearest_shares(cells, &points)) {
+                let price = known.entry(share);
+                add(class, price.or_insert_with(|| prices(charge.currency, &(&amount * exact(share)))));
+            }
+        }
+        let shares = like.and_then(|l| l.cells.as_ref()).map_or(Vec::new(), |c| dearest_shares(c, &points));
+        Group { classes, shares: shares.into_iter().map(exact).collect(), coarse, sum }
+    }
+
+    /// With one more charge of this amount, where there is one.
+    fn cost(&self, more: Option<(&Charge, &Exact)>, neighbours: Neighbours) -> Cost {
+        let mut sum = self.sum.clone();
+        let mut classes = self.classes.clone();
+        if let Some((like, amount)) = more {
+            sum.plus(&Cost::of(like, amount, neighbours));
+            for (class, share) in classes.iter_mut().zip(&self.shares) {
+                add(class, &prices(like.currency, &(amount * share)));
+            }
+        }
+        // The dearest and the second dearest class, in each way.
+        let (mut first, mut second) = (Prices::default(), Prices::default());
+        for class in &classes {
+            for i in 0..3 {
+                if class[i] >= first[i] {
+                    second[i] = std::mem::replace(&mut first[i], class[i].clone());
+                } else if class[i] > second[i] {
+                    second[i] = class[i].clone();
+                }
+            }
+        }
+        let changed = both(&first, if self.coarse { &first } else { &second });
+        let once = least(&first, &sum.once);
+        let stays = match neighbours {
+            Neighbours::AddRemove => once.clone(),
+            Neighbours::Substitute => least(&changed, &sum.stays),
+        };
+        Cost { once, stays }
+    }
+}
+
+/// For each point, told by a category of some dimensions, the dearest share of all classes that it may be in.
+fn dearest_shares(cells: &Cells, points: &[Vec<(u32, u32)>]) -> Vec<Rational> {
+    // The dearest along the dimensions that points do not tell, first.
+    let told = |along: &Along| points.first().is_some_and(|p| p.iter().any(|(d, _)| *d == along.dimension));
+    let sizes: Vec<usize> = cells.by.iter().map(Along::classes).collect();
+    let mut most: HashMap<usize, Rational> = HashMap::new();
+    for (class, &share) in cells.shares.iter().enumerate() {
+        let (mut rest, mut at) = (class, 0);
+        let mut stride = 1;
+        for (along, &size) in cells.by.iter().zip(&sizes).rev() {
+            if told(along) {
+                at += rest % size * stride;
+                stride *= size;
+            }
+            rest /= size;
+        }
+        let most = most.entry(at).or_insert(Rational::ZERO);
+        *most = share.max(*most);
+    }
+    let at = |point: &Vec<(u32, u32)>| {
+        let kept = cells.by.iter().zip(&sizes).filter_map(|(along, size)| {
+            let start = point.iter().find(|(d, _)| *d == along.dimension)?.1;
+            Some((along.class(start), size))
+        });
+        let at = kept.fold(0, |at, (class, size)| at * size + class);
+        most.get(&at).copied().unwrap_or(Rational::ZERO)
+    };
+    points.iter().map(at).collect()
+}
+
 impl Spent {
     /// The sum of some charges.
     pub(crate) fn of(charges: &[&Charge]) -> Spent {
-        let changed = charges.iter().any(|c| c.neighbours == Neighbours::Substitute);
-        let neighbours = if changed { Neighbours::Substitute } else { Neighbours::AddRemove };
-        let zero = || (RBig::ZERO, RBig::ZERO);
-        let in_epsilon = |c: &Charge| match c.currency {
-            Currency::Epsilon => (exact(c.charged), RBig::from(2u8) * exact(c.charged)),
-            Currency::Rho => zero(),
-        };
-        let in_rho = |c: &Charge| match c.currency {
-            Currency::Epsilon => zero(),
-            Currency::Rho => (exact(c.charged), RBig::from(4u8) * exact(c.charged)),
-        };
-        let all_in_rho = |c: &Charge| match c.currency {
-            Currency::Epsilon => {
-                (half_square(&exact(c.charged)), half_square(&(RBig::from(2u8) * exact(c.charged))))
-            }
-            Currency::Rho => in_rho(c),
-        };
-        let sum = |price: Price| compose(charges, neighbours, price);
-        let apart = (sum(&in_epsilon), sum(&in_rho));
-        let pure = charges.iter().all(|c| c.currency == Currency::Epsilon);
-        let alone = match charges {
-            [only] => only.alone,
-            _ => None,
-        };
-        Spent { neighbours, rho: sum(&all_in_rho), epsilon: pure.then(|| apart.0.clone()), apart, alone }
+        Ready::new(charges.to_vec(), None).spent(None)
     }
 
     /// Whether nothing is.
@@ -114,39 +409,6 @@ impl Spent {
         let apart = of_rho(&self.apart.1).map(|e| e + &self.apart.0);
         [joined, apart, self.epsilon.clone()].into_iter().flatten().min()
     }
-}
-
-/// The dearest unit.
-fn compose(charges: &[&Charge], neighbours: Neighbours, price: Price) -> Exact {
-    let mut total = RBig::ZERO;
-    // For each part of each partition: a unit that stays in it, and one that comes into it or leaves it.
-    let mut partitions: BTreeMap<String, BTreeMap<String, (Exact, Exact)>> = BTreeMap::new();
-    for c in charges {
-        let (once, twice) = price(c);
-        let stays = match (neighbours, c.neighbours) {
-            (Neighbours::Substitute, Neighbours::AddRemove) => twice,
-            _ => once.clone(),
-        };
-        match c.part.as_deref().and_then(folded) {
-            None => total += stays,
-            Some((by, is)) => {
-                let part = partitions.entry(by).or_default().entry(is).or_default();
-                part.0 += stays;
-                part.1 += once;
-            }
-        }
-    }
-    for parts in partitions.into_values() {
-        let mut moves: Vec<Exact> = parts.values().map(|p| p.1.clone()).collect();
-        moves.sort();
-        let two: Exact = moves.into_iter().rev().take(2).fold(RBig::ZERO, |a, b| a + b);
-        let within = parts.into_values().map(|p| p.0).max().unwrap_or_default();
-        total += match neighbours {
-            Neighbours::AddRemove => within,
-            Neighbours::Substitute => within.max(two),
-        };
-    }
-    total
 }
 
 /// A ratio of 128 bits that is not below, and hardly above.

@@ -6,6 +6,8 @@ use crate::release::keys;
 use proptest::prelude::*;
 use std::fs;
 
+mod cells;
+
 const DAY: &str = "2026-01-31";
 
 fn key() -> SigningKey {
@@ -33,6 +35,7 @@ fn charge(release: &str, currency: Currency, amount: &str) -> Charge {
         charged: r(amount),
         invariants: Vec::new(),
         alone: None,
+        cells: None,
         nonce: None,
     }
 }

@@ -13,6 +13,7 @@ use crate::release::{Currency, Release, claims};
 use crate::spec::Spec;
 use crate::visible::visible;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A path, in one line: anything can be in a file's name.
@@ -180,6 +181,7 @@ pub(crate) fn left(chain: &Chain) -> Option<(Currency, Rational)> {
         charged: Rational::ZERO,
         invariants: Vec::new(),
         alone: None,
+        cells: None,
         nonce: None,
     };
     Some((currency, chain.left(&like)?))
@@ -192,10 +194,21 @@ fn with_another(chain: &Chain) -> Option<String> {
     Some(written(&spent.added_up_at(delta)?))
 }
 
+/// Of an account with questions about different people: what the charges come to if they are simply added up.
+fn added_up(chain: &Chain) -> Option<Spent> {
+    let simply = chain.spent_for_sure(&BTreeSet::new());
+    (simply != chain.spent()).then_some(simply)
+}
+
 /// The lines about an account after a charge.
 pub(crate) fn text(chain: &Chain) -> String {
     let id = chain.id().unwrap_or_default();
-    let mut out = format!("in all    {}\n", spent(&chain.spent(), chain).replace("; ", "\n          "));
+    let lines = |spent: &Spent| self::spent(spent, chain).replace("; ", "\n          ");
+    let mut out = format!("in all    {}\n", lines(&chain.spent()));
+    if let Some(added_up) = added_up(chain) {
+        out.push_str("          the most anyone has spent: not all charges are about everybody\n");
+        out.push_str(&format!("charges   {}\n", lines(&added_up)));
+    }
     if let Some(epsilon) = with_another(chain) {
         let why = format!(
             "counted exactly while it is the only release: with another one ρ adds up, and it counts as ε = {epsilon}"
@@ -232,6 +245,10 @@ pub(crate) fn json(chain: &Chain) -> Value {
             "approximate": approximate,
             "with_another": with_another(chain),
         },
+        "added_up": added_up(chain).map(|simply| json!({
+            "epsilon": simply.epsilon.as_ref().map(ToString::to_string),
+            "rho": simply.rho.to_string(),
+        })),
         "left": left(chain).map(|(currency, amount)| json!({ "currency": currency, "amount": amount })),
         "head": chain.head(),
         "open": chain.open(),

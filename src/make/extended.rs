@@ -27,7 +27,7 @@ pub(super) fn extended(spec: &Spec, file: &Path, key: &SigningKey) -> Result<(Sp
     }
     if manifest.dataset.is_none() || manifest.dataset != spec.dataset {
         return refuse(
-            "they do not say that they are of the same people at the same time ([dataset] id and period)"
+            "they do not say that they are of the same people at the same time ([dataset] id, period and snapshot)"
                 .into(),
         );
     }

@@ -33,18 +33,18 @@ fn plan(request: &Request, rows: &Rows, scale: Rational) -> Plan {
     }
 }
 
-/// What the rows cost at scale 1, exactly.
-pub(crate) fn unit_cost(request: &Request, rows: &Rows) -> Result<Rational, PlanError> {
+/// The rows at scale 1, and what they cost there, exactly.
+pub(crate) fn at_one(request: &Request, rows: &Rows) -> Result<(Plan, Rational), PlanError> {
     let plan = plan(request, rows, Rational::ONE);
     let cost = cost::cost(&plan, &Frame::new(&request.cube, &plan.levels))?.total;
-    if cost.is_zero() { Err(PlanError::Public) } else { Ok(cost) }
+    if cost.is_zero() { Err(PlanError::Public) } else { Ok((plan, cost)) }
 }
 
 /// The rows of a request that has no tables, at its whole budget.
 pub(super) fn choose(request: &Request, rows: &Rows) -> Result<Choice, PlanError> {
     let part = request.for_tables().and_then(|part| request.budget.checked_mul(part));
     let part = part.ok_or(CostError::Overflow(0))?;
-    let scale = unit_cost(request, rows)?.checked_div(part).ok_or(CostError::Overflow(0))?;
+    let scale = at_one(request, rows)?.1.checked_div(part).ok_or(CostError::Overflow(0))?;
     if scale > request.noise.largest_scale() {
         return Err(PlanError::Budget);
     }

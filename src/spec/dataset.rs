@@ -24,6 +24,12 @@ pub(super) const KEYS: Keys = Keys {
         ),
         key("period", Shape::Short(100), "the time that the data describes: `\"2026\"`, `\"2026-Q1\"`"),
         key(
+            "snapshot",
+            Shape::Short(100),
+            "the name of this very state of the data, so that [questions about different people](ledger.md#questions-about-different-people) cost \
+             the dearest of them: `\"2026-01-31\"`. The same name is the same rows in the same order",
+        ),
+        key(
             "ledger",
             Shape::Short(200),
             "the ledger's file, relative to the spec (default `ledger/ID.jsonl` in the working folder)",
@@ -97,18 +103,26 @@ pub(super) fn read(value: &Value<'_>, sink: &mut Sink) -> Option<Dataset> {
         .and_then(|v| read::text(v, "`id`", sink));
     let period = fields.get("period").and_then(|v| read::text(v, "`period`", sink));
     // Each is judged beside one that has no fault, so that both mistakes are shown.
+    let snapshot = fields.get("snapshot").and_then(|v| read::text(v, "`snapshot`", sink));
     let parts = [
         ("id", id, "expected letters, digits, dots, - and _, a letter or digit first, at most 100"),
         ("period", period, "expected at most 100 printable characters, such as \"2026\" or \"2026-Q1\""),
+        ("snapshot", snapshot, "expected at most 100 printable characters, such as \"2026-01-31\""),
     ];
     for (key, said, label) in parts {
         let Some(said) = said else { continue };
-        let (id, period) = if key == "id" { (said, None) } else { ("id", Some(said.to_owned())) };
-        if let Some(fault) = (Dataset { id: id.to_owned(), period }).fault() {
+        let mut alone = Dataset { id: "id".to_owned(), period: None, snapshot: None };
+        match key {
+            "id" => alone.id = said.to_owned(),
+            "period" => alone.period = Some(said.to_owned()),
+            _ => alone.snapshot = Some(said.to_owned()),
+        }
+        if let Some(fault) = alone.fault() {
             let span = fields.get(key).map_or(value.span(), |v| v.span());
             sink.push(Diagnostic::at(span, fault).label(label));
         }
     }
-    let dataset = Dataset { id: id?.to_owned(), period: period.map(str::to_owned) };
+    let own = |said: Option<&str>| said.map(str::to_owned);
+    let dataset = Dataset { id: id?.to_owned(), period: own(period), snapshot: own(snapshot) };
     (sink.count() == before).then_some(dataset)
 }

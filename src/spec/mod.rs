@@ -32,6 +32,7 @@ mod recipients;
 mod request;
 mod rows;
 pub(crate) mod schema;
+mod sealed;
 mod shares;
 mod suggest;
 mod tables;
@@ -49,6 +50,7 @@ pub use parse::parse;
 pub(crate) use parse::{MOST_EFFORT, parse_within, size as size_of};
 pub(crate) use projection::size;
 pub(crate) use schema::schema;
+pub(crate) use sealed::sealed;
 pub use types::Spec;
 pub(crate) use types::{
     AccountSpec, AmountSpec, Blanks, Budget, Coding, Column, CsvOptions, Data, Digits, Encoding, ExactTable,

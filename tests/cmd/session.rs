@@ -58,6 +58,11 @@ fn delta() {
 }
 
 #[test]
+fn groups() {
+    golden("groups.session");
+}
+
+#[test]
 fn describe() {
     golden("describe.session");
 }

@@ -118,6 +118,9 @@ pub struct Dataset {
     /// Of when the data is, for people: `2026`, `2026-Q1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period: Option<String>,
+    /// Which state of the data the rows are: one name is the same rows, in the same order. As printable as a period.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<String>,
 }
 
 /// Which account a release is charged to, and for whom: what its spec says of that.
@@ -510,6 +513,8 @@ impl Dataset {
             Some("the dataset's id is not made of letters, digits, dots, dashes and underscores")
         } else if !self.period.as_deref().is_none_or(printable) {
             Some("the dataset's period does not have 1 to 100 printable characters")
+        } else if !self.snapshot.as_deref().is_none_or(printable) {
+            Some("the dataset's snapshot does not have 1 to 100 printable characters")
         } else {
             None
         }
@@ -662,7 +667,7 @@ mod tests {
             assert!(is_name(name), "{name}");
         }
         let fault = |id: &str, period: Option<&str>| {
-            Dataset { id: id.into(), period: period.map(str::to_string) }.fault().is_some()
+            Dataset { id: id.into(), period: period.map(str::to_string), snapshot: None }.fault().is_some()
         };
         assert!(!fault("census-2026", None) && !fault("a", Some("2026, 1st quarter")));
         assert!(

@@ -1,6 +1,6 @@
 //! `margins ledger proof`, and what `margins ledger verify` says of one.
 
-use super::{Check, Failure, Outcome, Path, PathBuf, Verify, charged, file, open, output, signers};
+use super::{Check, Failure, Outcome, Path, PathBuf, Verify, charged, file, open, output, signers, whom};
 use crate::ledger::proof;
 use crate::ledger::published::{Found, became};
 use crate::ledger::{Chain, MAX_LEDGER};
@@ -74,7 +74,10 @@ pub(super) fn checks(path: &Path, args: &Verify) -> Result<Vec<Check>, Failure> 
     });
     let (passed, detail) =
         match became(proof.line as usize, proof.files.as_deref(), manifest, || release.blake3()) {
-            Found::Charged(line) => (true, charged(line)),
+            Found::Charged(line) => {
+                let (passed, more) = whom(proof.charge.as_ref(), &release);
+                (passed, format!("{}{more}", charged(line)))
+            }
             Found::Open(line) => (false, open(line)),
             Found::Not(why) => (false, why),
             Found::Silent => (false, "it names no account".into()),

@@ -296,6 +296,14 @@ fn same_people(a: &Answers, b: &Answers) -> Result<(), QueryError> {
             said(of_b)
         ));
     }
+    if let (Some(x), Some(y)) = (&of_a.snapshot, &of_b.snapshot)
+        && of_a.period == of_b.period
+        && x != y
+    {
+        return refuse(format!(
+            "{first} is of the snapshot {x} of these data and {second} of the snapshot {y}: their counts have different truths"
+        ));
+    }
     if a.bound() != b.bound() {
         let said = |r: &Answers| match r.bound() {
             None => "counts every row".into(),
