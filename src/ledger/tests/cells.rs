@@ -245,11 +245,17 @@ fn a_change_costs_the_two_dearest() {
     // (√(4/8) + √(7/8))² = 11/8 + 2√28/8, which is more than the sum of 12/8.
     assert_eq!(of("rho").rho, x("12/8"));
     let spec = spec(1, Neighbours::Substitute, "rho", "snapshot = \"s\"");
-    let part = |a: u8, n: usize| vec![asked(&spec, &[(1 << a, 15, 1)], r("1/8")).0; n];
-    // (√(9/8) + √(4/8))² = 25/8, a root that is exact, and less than the sum.
-    let got = spent(&[part(0, 9), part(1, 4), part(2, 4), part(2, 1)].concat()).rho;
-    let roots = (1.125f64.sqrt() + 0.625f64.sqrt()).powi(2);
-    assert!(double(&got) >= roots * (1.0 - 1e-15) && double(&got) < roots * (1.0 + 1e-12) && got > x("2"));
+    // One cell pays `first` and all others `rest`, in eighths.
+    let cells = |first: u128, rest: u128, n: u8| {
+        let amount = |cell: u8| Rational::new(if cell == 0 { first } else { rest }, 8).unwrap();
+        let one = |cell: u8| asked(&spec, &[(1 << (cell / 4), 1 << (cell % 4), 1)], amount(cell)).0;
+        spent(&(0..n).map(one).collect::<Vec<_>>()).rho
+    };
+    // A root that is exact: (√(9/8) + √(4/8))² = 25/8, of 29/8 in all.
+    assert_eq!(cells(9, 4, 6), x("25/8"));
+    // And one that is not, of 38/8 in all.
+    let (got, roots) = (cells(5, 3, 12), (0.625f64.sqrt() + 0.375f64.sqrt()).powi(2));
+    assert!(double(&got) >= roots * (1.0 - 1e-15) && double(&got) < roots * (1.0 + 1e-12), "{got} {roots}");
 }
 
 /// Where classes are too many to tell apart, what is spent is no less than where they are, and no more than the sum.
