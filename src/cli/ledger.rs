@@ -7,7 +7,7 @@ use super::output::columns;
 use super::{Failure, Outcome, output, verify};
 use crate::exact::Rational;
 use crate::ledger::proof::NO_HEAD;
-use crate::ledger::published::{About, Found, about, look, one_charge};
+use crate::ledger::published::{Confirmed, Found, about, look, one_charge};
 use crate::ledger::{Bound, Chain, Charge, Ledger, LedgerError, default_path};
 use crate::make::account;
 use crate::make::reserved::reserved;
@@ -469,9 +469,9 @@ fn charged_here(chain: &Chain, paths: &[PathBuf]) -> (Vec<Check>, BTreeSet<usize
 /// Whether a charge is about those people whom its release is about; and more to say of it.
 fn whom(charge: Option<&Charge>, release: &Release) -> (bool, String) {
     match charge.map(|c| about(c, release)) {
-        Some(About::Same) => (true, "; whom it costs how much was derived again".into()),
-        Some(About::Not(why)) => (false, format!(", but {why}")),
-        Some(About::Everybody) | None => (true, String::new()),
+        Some(Confirmed::Same) => (true, "; whom it costs how much was derived again".into()),
+        Some(Confirmed::Not(why)) => (false, format!(", but {why}")),
+        Some(Confirmed::Everybody) | None => (true, String::new()),
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) enum Said {
     /// All that may ever be spent. At most once.
     Bound(Bound),
     /// Spent. Written before noise is drawn.
-    Charged(Charge),
+    Charged(Box<Charge>),
     /// A charge became these files.
     Sealed {
         /// The hash of the charge's line.

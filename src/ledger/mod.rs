@@ -308,7 +308,7 @@ impl Ledger {
         let charge = Charge { nonce: Some(nonce()?), ..charge };
         let (charge, line) = self.append(day, |chain| {
             self.room(chain, &charge)?;
-            Ok((Said::Charged(charge), Some(key)))
+            Ok((Said::Charged(Box::new(charge)), Some(key)))
         })?;
         Ok(Receipt { charge, line })
     }

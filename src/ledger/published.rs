@@ -103,7 +103,7 @@ pub(super) fn charges(entry: &Entry, manifest: &Manifest) -> bool {
 
 /// What a release says of the cells that its charge is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum About {
+pub(crate) enum Confirmed {
     /// The charge is for everybody: nothing depends on the release.
     Everybody,
     /// The release gives the same cells and shares.
@@ -113,8 +113,8 @@ pub(crate) enum About {
 }
 
 /// Derives again whom a charge is about, from the plan, the domain and the spec of the release that it became.
-pub(crate) fn about(charge: &Charge, release: &Release) -> About {
-    let Some(said) = &charge.cells else { return About::Everybody };
+pub(crate) fn about(charge: &Charge, release: &Release) -> Confirmed {
+    let Some(said) = &charge.cells else { return Confirmed::Everybody };
     let derived = || -> Result<Result<Option<Cells>, String>, ReleaseError> {
         let cube = release.cube()?;
         let plan = release.plan(&cube)?;
@@ -126,11 +126,11 @@ pub(crate) fn about(charge: &Charge, release: &Release) -> About {
         Ok(Err(why)) => why,
         Ok(Ok(None)) => "what was measured is about everybody".into(),
         Ok(Ok(Some(found))) => match said.difference(&found) {
-            None => return About::Same,
+            None => return Confirmed::Same,
             Some(why) => why,
         },
     };
-    About::Not(format!(
+    Confirmed::Not(format!(
         "the charge says that it costs people by their cells, and the release does not: {why}"
     ))
 }

@@ -83,7 +83,7 @@ fn both(a: &Prices, b: &Prices) -> Prices {
 fn root_up(x: &Exact) -> Exact {
     /// A square root is found to so many bits behind the point of √(nd).
     const BITS: usize = 64;
-    let denominator = UBig::try_from(x.denominator().clone()).unwrap_or(UBig::ONE);
+    let denominator = x.denominator().clone();
     let Ok(numerator) = UBig::try_from(x.numerator().clone()) else { return RBig::ZERO };
     let whole = (numerator * &denominator) << (2 * BITS);
     let root = whole.nth_root(2);

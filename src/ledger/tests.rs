@@ -531,7 +531,7 @@ fn older_lines_are_read() {
     let key = key();
     let old = |part: Option<&str>| {
         let charge = Charge { part: part.map(str::to_owned), ..epsilon("1") };
-        ledger.append(DAY, |_| Ok((Said::Charged(charge), Some(&key)))).unwrap()
+        ledger.append(DAY, |_| Ok((Said::Charged(Box::new(charge)), Some(&key)))).unwrap()
     };
     let (first, _) = old(None);
     assert!(!fs::read_to_string(ledger.path()).unwrap().contains("nonce"));
