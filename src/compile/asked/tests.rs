@@ -1,7 +1,7 @@
 //! Whom a charge costs how much is derived again from the release that it became.
 
 use crate::compile::tests::{released_by, spec};
-use crate::ledger::published::{About, about};
+use crate::ledger::published::{Confirmed, about};
 use crate::ledger::{Charge, Ledger};
 use crate::release::{Release, SigningKey};
 use std::path::Path;
@@ -32,16 +32,16 @@ fn a_lie_about_whom_a_charge_costs_is_found() {
     const SNAPSHOT: &str = "period = \"2026\"\nsnapshot = \"may\"";
     let (release, young) = make(&asked("a", SNAPSHOT, "", "SELECT COUNT(*) FROM a WHERE age < 5"));
     let (other, old) = make(&asked("b", SNAPSHOT, "", "SELECT COUNT(*) FROM b WHERE age >= 5"));
-    assert_eq!((about(&young, &release), about(&old, &other)), (About::Same, About::Same));
+    assert_eq!((about(&young, &release), about(&old, &other)), (Confirmed::Same, Confirmed::Same));
     // The dearest decides, and the charge of each says what the other does not.
     let chain = Ledger::read(&dir.path().join("ledger.jsonl")).unwrap();
     assert_eq!(chain.spent().epsilon, Some(crate::ledger::spent::exact("1/4".parse().unwrap())));
-    assert!(matches!(about(&young, &other), About::Not(why) if why.contains("other shares")));
+    assert!(matches!(about(&young, &other), Confirmed::Not(why) if why.contains("other shares")));
     let lie = |change: &dyn Fn(&mut crate::ledger::cells::Cells)| {
         let mut charge = young.clone();
         charge.cells.iter_mut().for_each(change);
         match about(&charge, &release) {
-            About::Not(why) => why,
+            Confirmed::Not(why) => why,
             all => panic!("{all:?}"),
         }
     };
@@ -61,12 +61,12 @@ fn a_lie_about_whom_a_charge_costs_is_found() {
     assert_ne!(same(&coded), same(&young));
     assert_eq!(same(&coded).map(|s| s.domain), same(&young).map(|s| s.domain));
     let (silent, nobody) = make(&asked("d", "period = \"2026\"", "", "SELECT COUNT(*) FROM d WHERE age < 5"));
-    assert_eq!((nobody.cells.clone(), about(&nobody, &silent)), (None, About::Everybody));
+    assert_eq!((nobody.cells.clone(), about(&nobody, &silent)), (None, Confirmed::Everybody));
     let claims = Charge { cells: young.cells.clone(), ..nobody };
-    assert!(matches!(about(&claims, &silent), About::Not(why) if why.contains("everybody")));
+    assert!(matches!(about(&claims, &silent), Confirmed::Not(why) if why.contains("everybody")));
     // Tables, and what is told of all units beside the questions, cost everybody.
     let (tables, table) = make(
         &asked("e", SNAPSHOT, "", "").replace("[asked]\nqueries = [\"\"]", "[[table]]\nof = [\"age.half\"]"),
     );
-    assert_eq!((table.cells.clone(), about(&table, &tables)), (None, About::Everybody));
+    assert_eq!((table.cells.clone(), about(&table, &tables)), (None, Confirmed::Everybody));
 }
