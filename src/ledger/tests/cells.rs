@@ -93,7 +93,10 @@ fn multisets(k: u32) -> Vec<Vec<f64>> {
 
 /// The most that all charges cost any pair of neighbours: by ε, and by ρ with ε²/2 for ε.
 fn brute(asked: &[(Vec<Figure>, Charge, f64)], k: u32, neighbours: Neighbours) -> (f64, f64) {
-    let all = multisets(k);
+    let mut all = multisets(k);
+    if neighbours == Neighbours::Substitute && k == 1 {
+        all.remove(0); // A row takes another's place: their number stays.
+    }
     let none = vec![vec![0.0; A * B]];
     let other = if neighbours == Neighbours::Substitute { &all } else { &none };
     let (mut epsilon, mut rho) = (0f64, 0f64);
