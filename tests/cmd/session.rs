@@ -134,6 +134,11 @@ fn amounts() {
 }
 
 #[test]
+fn ends() {
+    golden("ends.session");
+}
+
+#[test]
 fn help() {
     golden("help.session");
 }
