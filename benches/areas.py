@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Blocks in tracts, counties and states × 252 other cells: what plan, release and answers take.
 
-benches/areas.py [--blocks 60000] [--rows 2000000] [--folder target/areas] [--only plan,release,first,batch,verify] [--measure residual]
+benches/areas.py [--blocks 60000] [--rows 2000000] [--folder target/areas] [--only plan,release,first,batch,districts,verify] [--measure residual]
 Needs a release build; MARGINS is the command (target/release/margins). Every figure is that of one process and its children.
 """
 
@@ -69,6 +69,16 @@ def write(folder, blocks, rows, measure):
             left -= some
 
 
+def districts(folder, blocks, each):
+    """A file of districts of neighbouring blocks with ragged edges."""
+    pick, file = random.Random(5), f"{folder}/districts-{each}.csv"
+    with open(file, "w") as out:
+        out.write("block,school\n")
+        for leaf in range(blocks):
+            out.write(f"{label(3, leaf)},{(leaf + pick.randrange(each // 2 + 1)) // each}\n")
+    return file
+
+
 def run(what, words):
     with tempfile.TemporaryFile() as said:
         start = time.time()
@@ -88,7 +98,7 @@ def main():
     parser.add_argument("--blocks", type=int, default=60_000)
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--folder", default="target/areas")
-    parser.add_argument("--only", default="plan,release,first,batch,verify")
+    parser.add_argument("--only", default="plan,release,first,batch,districts,verify")
     parser.add_argument("--measure", default="residual")
     own = parser.parse_args()
     margins = os.environ.get("MARGINS", "target/release/margins")
@@ -120,6 +130,13 @@ def main():
         with open(f"{folder}/questions.sql", "w") as out:
             out.write("\n".join(queries) + "\n")
         run(f"{n} answers", [margins, "query", release, "--batch", f"{folder}/questions.sql"])
+    if "districts" in steps:
+        for each in (1000, 60):
+            file = districts(folder, own.blocks, each)
+            by = "SELECT school, COUNT(*) FROM areas"
+            run(f"of {each} blocks", [margins, "query", release, "--areas", file, f"{by} GROUP BY school"])
+            where = "WHERE race = '3' AND adult = '1'"
+            run("  of one race", [margins, "query", release, "--areas", file, f"{by} {where} GROUP BY school"])
     if "verify" in steps:
         run("verify", [margins, "verify", release])
 

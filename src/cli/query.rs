@@ -1,5 +1,6 @@
 //! `margins query`: SELECTs answered from one release file, or several of one dataset.
 
+pub(super) mod areas;
 pub(crate) mod args;
 
 use super::batch::statements;

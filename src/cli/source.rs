@@ -54,8 +54,17 @@ impl Source {
                 "{option} asks one release of a projection, and this is none"
             )));
         }
+        let areas = match &args.areas {
+            Some(path) => Some((super::query::areas::read(path)?, path)),
+            None => None,
+        };
         let open = |(file, release): (&String, Release)| -> Result<Answers, Failure> {
-            super::answers(release, file.as_ref(), args.cache.as_deref())
+            let mut answers = super::answers(release, file.as_ref(), args.cache.as_deref())?;
+            if let Some((areas, path)) = &areas {
+                let district = areas.district.as_deref();
+                answers.among(&areas.level, district, &areas.listed).map_err(|e| output::about(path, &e))?;
+            }
+            Ok(answers)
         };
         let releases = files.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let known = releases.iter().filter(|r| r.release().manifest().is_not_private());
@@ -64,6 +73,10 @@ impl Source {
     }
 
     fn projection(args: &Args, questions: Questions) -> Result<Source, Failure> {
+        if args.areas.is_some() {
+            let why = "--areas is for releases of tables: a projection is asked for keys, by IN or --keys";
+            return Err(Failure::Message(why.into()));
+        }
         // A single key reads no more than it needs: there is nothing to keep.
         if args.for_tables() {
             let options = "--test and --interval";

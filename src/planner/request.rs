@@ -18,8 +18,6 @@ pub struct Summed {
     pub tables: Vec<Table>,
     /// Whether squares are summed, too.
     pub square: bool,
-    /// The part of the budget with which the rows are counted that are moved to its ends.
-    pub clamping: Option<Rational>,
 }
 
 /// Everything a plan depends on.
@@ -111,8 +109,7 @@ impl Request {
 
     /// The part of the budget that is left for the tables. `None` when it does not fit the arithmetic.
     pub(crate) fn for_tables(&self) -> Option<Rational> {
-        let shares = self.sums.iter().filter_map(|s| s.clamping).chain(self.cut_units);
-        let share = shares.into_iter().try_fold(Rational::ZERO, |sum, share| sum.checked_add(share))?;
+        let Some(share) = self.cut_units else { return Some(Rational::ONE) };
         let rest = share.denominator().checked_sub(share.numerator()).filter(|&rest| rest > 0)?;
         Rational::new(rest, share.denominator())
     }

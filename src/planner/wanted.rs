@@ -56,12 +56,7 @@ impl Spec {
             tails: Vec::new(),
             sums: self
                 .summed()
-                .map(|a| Summed {
-                    quantity: a.quantity.clone(),
-                    tables: a.tables.clone(),
-                    square: a.square,
-                    clamping: a.clamping,
-                })
+                .map(|a| Summed { quantity: a.quantity.clone(), tables: a.tables.clone(), square: a.square })
                 .collect(),
             beside: Vec::new(),
             watch: Watch::default(),

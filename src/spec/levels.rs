@@ -201,7 +201,7 @@ impl Finest {
             levels.push(Categories { name: partition.name, labels: partition.labels, parent, bounds });
             coarser = partition.of;
         }
-        Some((Dimension { name: name.to_owned(), levels }, self.coding))
+        Some((Dimension::new(name, levels), self.coding))
     }
 }
 

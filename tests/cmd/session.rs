@@ -58,6 +58,11 @@ fn delta() {
 }
 
 #[test]
+fn areas() {
+    golden("areas.session");
+}
+
+#[test]
 fn groups() {
     golden("groups.session");
 }
@@ -131,11 +136,6 @@ fn recipients() {
 #[test]
 fn amounts() {
     golden("amounts.session");
-}
-
-#[test]
-fn ends() {
-    golden("ends.session");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Slow dense oracles: every fast routine against matrices on small cubes.
 mod algebra;
 mod answers;
+mod areas;
 mod bases;
 mod centred;
 mod dense;

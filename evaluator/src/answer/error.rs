@@ -33,6 +33,9 @@ pub enum QueryError {
     /// Several releases that cannot be asked together.
     #[error("these releases cannot be asked together: {0}")]
     Together(String),
+    /// A list of areas that makes no sense.
+    #[error("{0}")]
+    Areas(String),
     /// What is not said of releases of different periods.
     #[error("releases of different periods are compared, and {0}: ask them one at a time")]
     Compared(&'static str),

@@ -52,6 +52,11 @@ impl Rung {
         Rung { level, parent, copies, multiplicity, siblings, sizes, real_len, nodes: Vec::new() }
     }
 
+    /// The same of a [pruned](Axis::prune) axis, with a real node that each stands for.
+    pub(super) fn standing_for(self, nodes: Vec<u32>) -> Rung {
+        Rung { nodes, ..self }
+    }
+
     /// For each node of a [pruned](Axis::prune) axis a real one that it stands for; nothing otherwise.
     pub(crate) fn stands_for(&self) -> &[u32] {
         &self.nodes

@@ -1,6 +1,7 @@
 //! One attribute and its chain of ever finer levels.
 
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A chain of levels: `levels[0]` is *total*, the last one is the finest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -9,6 +10,21 @@ pub struct Dimension {
     pub name: String,
     /// From total to finest. Always at least two.
     pub levels: Vec<Categories>,
+    /// A reader's own groups, beside the levels.
+    #[serde(skip)]
+    pub(crate) districts: Option<Arc<Districts>>,
+}
+
+/// A reader's own groups of one dimension's nodes, none in two of them. To questions they are one more level of the dimension, which stands beside
+/// the chain and has the number after its finest level. What is in none is a last group without a label, which no question is about.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Districts {
+    /// What they are called, in the order in which they were named first. Without a name they cannot be grouped by.
+    pub groups: Categories,
+    /// The coarsest level whose nodes are each in one group: what a table must tell.
+    pub of: usize,
+    /// For each of its nodes the group.
+    pub group_of: Vec<u32>,
 }
 
 /// The categories of a dimension at one degree of detail.
@@ -95,11 +111,16 @@ impl Categories {
 }
 
 impl Dimension {
+    /// From total to finest.
+    pub fn new(name: impl Into<String>, levels: Vec<Categories>) -> Dimension {
+        Dimension { name: name.into(), levels, districts: None }
+    }
+
     /// A dimension with no levels between total and its categories.
     pub fn plain(name: &str, labels: Vec<String>) -> Dimension {
         let parent = vec![0; labels.len()];
         let finest = Categories { name: name.into(), labels, parent, bounds: Vec::new() };
-        Dimension { name: name.into(), levels: vec![Categories::total(), finest] }
+        Dimension::new(name, vec![Categories::total(), finest])
     }
 
     /// The index of the finest level.
@@ -107,8 +128,32 @@ impl Dimension {
         self.levels.len() - 1
     }
 
-    /// The ancestor at `to` of every node at level `from`; `to <= from`.
+    /// The categories of a level, or of the reader's own groups, whose number is the one after the finest.
+    ///
+    /// # Panics
+    /// When there is no such level: levels are checked where they are read.
+    pub(crate) fn level(&self, level: usize) -> &Categories {
+        match &self.districts {
+            Some(own) if level == self.levels.len() => &own.groups,
+            _ => &self.levels[level],
+        }
+    }
+
+    /// The reader's own groups, if that is what a number means.
+    pub(crate) fn districts_at(&self, level: usize) -> Option<&Districts> {
+        self.districts.as_deref().filter(|_| level == self.levels.len())
+    }
+
+    /// The coarsest level that tells the groups of this one apart: the level itself, but for a reader's own groups.
+    pub(crate) fn told_by(&self, level: usize) -> usize {
+        self.districts_at(level).map_or(level, |own| own.of)
+    }
+
+    /// The ancestor at `to` of every node at level `from`, which tells them apart: `to <= from`, but where `to` is a reader's own groups.
     pub fn ancestors(&self, from: usize, to: usize) -> Vec<u32> {
+        if let Some(own) = self.districts_at(to) {
+            return self.ancestors(from, own.of).iter().map(|&node| own.group_of[node as usize]).collect();
+        }
         let mut up: Vec<u32> = (0..self.levels[from].len() as u32).collect();
         for level in (to + 1..=from).rev() {
             for node in &mut up {

@@ -260,12 +260,13 @@ fn tidy(w: f64) -> f64 {
 /// The coarsest level, not coarser than `group_level`, each of whose nodes lies wholly in one class: the
 /// level at which a table must be known to answer a query grouped by `group_level` (0 if not grouped).
 pub(crate) fn required_level(cube: &Cube, dim: usize, class_of: &[u32], group_level: usize) -> usize {
-    one_class(&cube.dimensions[dim], group_level, class_of)
+    let dimension = &cube.dimensions[dim];
+    one_class(dimension, dimension.told_by(group_level), class_of)
 }
 
 /// The coarsest level, not coarser than one, each of whose nodes lies wholly in one class: from the finest level up, as long as all children of
 /// every node are in one.
-fn one_class<C: PartialEq + Copy>(dimension: &Dimension, from: usize, class_of: &[C]) -> usize {
+pub(super) fn one_class<C: PartialEq + Copy>(dimension: &Dimension, from: usize, class_of: &[C]) -> usize {
     let mut own: Vec<Option<C>> = class_of.iter().copied().map(Some).collect();
     for level in (from + 1..=dimension.finest()).rev() {
         let mut above = vec![None; dimension.levels[level - 1].len()];

@@ -7,7 +7,7 @@ use super::{Categories, Cube};
 pub struct Level {
     /// Which of [`Cube::dimensions`].
     pub dimension: usize,
-    /// Which of its levels, [`super::Dimension::levels`].
+    /// Which of its levels, [`super::Dimension::levels`]; the number after the finest are a reader's own groups.
     pub level: usize,
 }
 
@@ -22,7 +22,7 @@ impl Level {
     /// # Panics
     /// When the cube has no such level: levels are checked where they are read.
     pub fn of(self, cube: &Cube) -> &Categories {
-        &cube.dimensions[self.dimension].levels[self.level]
+        cube.dimensions[self.dimension].level(self.level)
     }
 }
 

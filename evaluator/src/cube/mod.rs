@@ -7,11 +7,13 @@ mod axis;
 pub(crate) mod contrast;
 mod cuboid;
 mod dimension;
+mod districts;
 pub(crate) mod filter;
 pub mod frame;
 mod level;
 mod numbers;
 pub mod odometer;
+mod prune;
 pub mod quantity;
 mod refine;
 pub mod walsh;
@@ -25,6 +27,7 @@ pub(crate) use filter::{MAX_WEIGHTS, TooIntricate, required_level};
 pub use frame::Frame;
 pub use level::Level;
 pub(crate) use numbers::Numbers;
+pub(crate) use prune::{Kin, Members};
 pub(crate) use quantity::Summand;
 pub use quantity::{NoValue, Quantity};
 
@@ -60,6 +63,9 @@ impl Cube {
     /// `age` for the finest level of dimension `age`, `age.band` for a coarser one.
     pub fn level_name(&self, level: Level) -> String {
         let d = &self.dimensions[level.dimension];
+        if let Some(own) = d.districts_at(level.level) {
+            return own.groups.name.clone();
+        }
         if level.level == d.finest() { d.name.clone() } else { format!("{}.{}", d.name, level.of(self).name) }
     }
 
@@ -68,6 +74,13 @@ impl Cube {
     pub(crate) fn resolve(&self, name: &str) -> Option<Level> {
         if let Some(d) = self.dimension(name) {
             return Some(Level::new(d, self.dimensions[d].finest()));
+        }
+        let own = |(at, d): (usize, &Dimension)| {
+            let own = d.districts.as_ref().filter(|own| own.groups.name == name)?;
+            (!own.groups.name.is_empty()).then(|| Level::new(at, d.levels.len()))
+        };
+        if let Some(level) = self.dimensions.iter().enumerate().find_map(own) {
+            return Some(level);
         }
         name.match_indices('.').find_map(|(at, _)| {
             let d = self.dimension(&name[..at])?;

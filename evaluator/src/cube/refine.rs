@@ -70,7 +70,7 @@ fn halved(dimension: &Dimension) -> (Dimension, Vec<usize>) {
         at.push(levels.len());
         levels.push(Categories { parent, ..fine.clone() });
     }
-    (Dimension { name: dimension.name.clone(), levels }, at)
+    (Dimension::new(&*dimension.name, levels), at)
 }
 
 /// A name that no level of the dimension has: `half1`, `half2`, …

@@ -66,7 +66,7 @@ impl Tabulated {
     /// The node of each record at a level; `None` where the records do not tell it.
     fn at(&self, cube: &Cube, level: Level) -> Option<Vec<u32>> {
         let (own, nodes) = self.columns.get(level.dimension)?.as_ref()?;
-        if level.level > own.level {
+        if cube.dimensions[level.dimension].told_by(level.level) > own.level {
             return None;
         }
         let up = cube.dimensions[level.dimension].ancestors(own.level, level.level);

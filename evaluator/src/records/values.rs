@@ -146,9 +146,7 @@ mod tests {
     fn numbers_lie_in_their_bins() {
         for edges in [&[0.0, 10.0, 20.0][..], &[-0.5, 0.25, 7.5], &[3.0, 4.0]] {
             let level = bins(edges);
-            let cube = Cube {
-                dimensions: vec![Dimension { name: "x".into(), levels: vec![Categories::total(), level] }],
-            };
+            let cube = Cube { dimensions: vec![Dimension::new("x", vec![Categories::total(), level])] };
             let nodes: Vec<u32> = (0..1000).map(|i| i % (edges.len() as u32 - 1)).collect();
             let of = |seed| drawn(&cube, Level::new(0, 1), &nodes, seed);
             let column = of(1);
@@ -171,22 +169,22 @@ mod tests {
             parent,
             bounds: vec![],
         };
-        let dates = Dimension {
-            name: "day".into(),
-            levels: vec![
+        let dates = Dimension::new(
+            "day",
+            vec![
                 Categories::total(),
                 level("month", &["2024-01", "2024-02"], vec![0, 0]),
                 level("day", &["2024-01-30", "2024-01-31", "2024-02-01"], vec![0, 0, 1]),
             ],
-        };
-        let place = Dimension {
-            name: "place".into(),
-            levels: vec![
+        );
+        let place = Dimension::new(
+            "place",
+            vec![
                 Categories::total(),
                 level("county", &["A", "B"], vec![0, 0]),
                 level("place", &["a", "b"], vec![0, 1]),
             ],
-        };
+        );
         let cube = Cube { dimensions: vec![dates, place] };
         let day = drawn(&cube, Level::new(0, 1), &[0, 1, 0, 0, 0, 0, 0], 3);
         assert_eq!((day.name.as_str(), day.values.text(1).as_ref(), day.inside), ("day", "2024-02-01", true));

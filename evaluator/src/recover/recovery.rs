@@ -98,6 +98,11 @@ impl<S: Source> Recovery<S> {
         self.most_steps(self.frame(), &system, usize::MAX).map(|_| ())
     }
 
+    /// From now on its dimensions are these: the same but for groups of a reader's own.
+    pub(crate) fn put_in(&mut self, cube: Arc<Cube>) {
+        self.context.cube = cube;
+    }
+
     /// The dimensions.
     pub fn cube(&self) -> &Cube {
         &self.context.cube

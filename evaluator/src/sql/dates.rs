@@ -89,7 +89,7 @@ mod tests {
             level("month", &["2024-01", "2024-02", "missing"], &[0; 3]),
             level("day", &days, &[0, 1, 1, 2]),
         ];
-        Cube { dimensions: vec![Dimension { name: "day".into(), levels }] }
+        Cube { dimensions: vec![Dimension::new("day", levels)] }
     }
 
     /// A day before another one is compared, and does not meet; only what is no day is in doubt.

@@ -185,7 +185,7 @@ impl Figures<'_> {
     fn kept_to(&mut self, level: Level) -> Option<usize> {
         let at = self.groups.iter().position(|g| g.dimension == level.dimension)?;
         let grouped = self.groups.get(at)?.level;
-        if level.level >= grouped {
+        if level.level >= grouped || self.names.is_own(Level::new(level.dimension, grouped)) {
             return (level.level == grouped).then_some(at);
         }
         let known = self.above.iter().position(|l| *l == level).unwrap_or_else(|| {

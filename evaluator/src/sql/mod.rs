@@ -50,6 +50,7 @@ pub use expression::Aggregate;
 pub(crate) use expression::{Expr, Linear};
 pub(crate) use formula::{Formula, Operation};
 pub(crate) use having::Having;
+pub(crate) use names::did_you_mean;
 pub(crate) use present::Present;
 pub use quote::{quote_names, quoted, quoted_level};
 

@@ -44,6 +44,11 @@ impl<'a> Names<'a> {
         self.cube.level_name(column.at())
     }
 
+    /// Whether a level is of a reader's own groups, which stand beside the chain.
+    pub(super) fn is_own(&self, level: Level) -> bool {
+        self.cube.dimensions[level.dimension].districts_at(level.level).is_some()
+    }
+
     /// Refuses what only listed categories can be compared by: of a dimension that can be any text a query knows those that it names.
     pub(super) fn listed(&self, column: Column) -> Result<(), SqlError> {
         if !self.open.contains(&column.dim) {
@@ -118,10 +123,13 @@ impl<'a> Names<'a> {
     /// Every (dimension, level, name), the finest level also as `dimension.level`.
     fn known(&self) -> impl Iterator<Item = (usize, usize, String)> + '_ {
         self.cube.dimensions.iter().enumerate().flat_map(|(dim, d)| {
-            (1..d.levels.len()).flat_map(move |level| {
+            let own = d.districts.iter().map(|own| own.groups.name.clone()).filter(|name| !name.is_empty());
+            let own = own.map(move |name| (dim, d.levels.len(), name));
+            let chain = (1..d.levels.len()).flat_map(move |level| {
                 let short = (level == d.finest()).then(|| (dim, level, d.name.clone()));
                 short.into_iter().chain([(dim, level, format!("{}.{}", d.name, d.levels[level].name))])
-            })
+            });
+            own.chain(chain)
         })
     }
 
@@ -132,7 +140,10 @@ impl<'a> Names<'a> {
             .iter()
             .enumerate()
             .flat_map(|(dim, d)| {
-                (1..d.levels.len()).rev().map(move |level| self.cube.level_name(Level::new(dim, level)))
+                let own =
+                    d.districts.iter().filter(|own| !own.groups.name.is_empty()).map(|_| d.levels.len());
+                own.chain((1..d.levels.len()).rev())
+                    .map(move |level| self.cube.level_name(Level::new(dim, level)))
             })
             .collect()
     }
@@ -186,7 +197,7 @@ pub(super) fn quoted(name: &str) -> String {
 }
 
 /// `did you mean …?`, or a list of what there is.
-pub(super) fn did_you_mean(name: &str, known: &[String], what: &str) -> String {
+pub(crate) fn did_you_mean(name: &str, known: &[String], what: &str) -> String {
     let wanted = name.to_lowercase();
     let allowed = (wanted.chars().count() / 3).max(1);
     let mut close: Vec<(usize, &String)> = known

@@ -21,7 +21,7 @@ impl<'a> Present<'a> {
                 let position = group_by.iter().position(|at| at.dimension == c.dim);
                 let dimension = &cube.dimensions[c.dim];
                 let level = position.map_or(0, |i| group_by[i].level);
-                let mut classes = vec![Vec::new(); dimension.levels[level].len()];
+                let mut classes = vec![Vec::new(); dimension.level(level).len()];
                 for (group, &class) in dimension.ancestors(dimension.finest(), level).iter().zip(&c.class_of)
                 {
                     classes[*group as usize].push(class);

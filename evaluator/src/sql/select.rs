@@ -12,7 +12,7 @@ use super::tree::{self, Expr, Node, Order};
 use super::truth::Truth;
 use super::{Fate, Query, SelectColumn};
 use crate::cube::Quantity;
-use crate::cube::{Cube, Filter, Level};
+use crate::cube::{Cube, Filter, Level, TooIntricate};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -32,6 +32,7 @@ pub(super) fn resolve(
         Some(condition) => names.truth(condition)?,
         None => Truth::certain(Filter::everything()),
     };
+    let condition = among(condition, cube).map_err(|e| SqlError::from(e).at(clauses.select))?;
     let grouped = groups(&clauses.groups, &items, &names, &condition.holds)?;
     let mut query = counted(clauses, &items, &names, &condition, grouped)?;
     let found = |expr: &Expr| position_of(expr, &items, &query.columns, &names);
@@ -43,6 +44,12 @@ pub(super) fn resolve(
     query.rounded = items.iter().enumerate().filter_map(|(i, item)| Some((i, item.decimals?))).collect();
     query.from = join(&clauses.table);
     Ok(query)
+}
+
+/// A condition on the units of a reader's own areas alone, where there are any: whatever is asked is asked of them.
+fn among(condition: Truth, cube: &Cube) -> Result<Truth, TooIntricate> {
+    let divided = cube.dimensions.iter().enumerate().filter_map(|(at, d)| Some((at, d.divided()?)));
+    { divided }.try_fold(condition, |all, (at, inside)| all.and(&Truth::certain(Filter::nodes(at, &inside))))
 }
 
 /// What the table is called, which may stand before a column's name.
@@ -285,6 +292,16 @@ fn groups<'a>(
             groups.named.push(at);
         }
         match groups.levels.iter_mut().find(|known| known.dimension == at.dimension) {
+            Some(known) if *known != at && names.is_own(*known) != names.is_own(at) => {
+                let own = if names.is_own(at) { at } else { *known };
+                let [own, dimension] =
+                    [names.cube.level_name(own), names.cube.dimensions[at.dimension].name.clone()];
+                return Err(SqlError::new(format!(
+                    "{own} groups areas of {dimension}: rows are of one or the other"
+                ))
+                .at(expr.span())
+                .help(format!("group by {} alone, and say of which areas in WHERE", quoted(&own))));
+            }
             Some(known) => known.level = known.level.max(at.level),
             None => groups.levels.push(at),
         }

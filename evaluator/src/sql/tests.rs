@@ -35,14 +35,14 @@ fn age() -> Dimension {
     let band_bounds =
         (0..6).map(|b| closed(5.0 * f64::from(b), 5.0 * f64::from(b) + 4.0)).chain([None]).collect();
     let year_bounds = (0..30).map(|y| closed(f64::from(y), f64::from(y))).chain([None]).collect();
-    Dimension {
-        name: "age".into(),
-        levels: vec![
+    Dimension::new(
+        "age",
+        vec![
             Categories::total(),
             level("band", &bands, &[0; 7], band_bounds),
             level("age", &years, &parent, year_bounds),
         ],
-    }
+    )
 }
 
 fn town() -> Cube {
@@ -488,9 +488,9 @@ fn cubes() -> impl Strategy<Value = Cube> {
                 coarse.push(None);
             }
             let labels = |prefix: &str, n: usize| (0..n).map(|i| format!("{prefix}{i}")).collect::<Vec<_>>();
-            let numeric = Dimension {
-                name: "x".into(),
-                levels: vec![
+            let numeric = Dimension::new(
+                "x",
+                vec![
                     Categories::total(),
                     Categories {
                         name: "wide".into(),
@@ -505,7 +505,7 @@ fn cubes() -> impl Strategy<Value = Cube> {
                         bounds,
                     },
                 ],
-            };
+            );
             Cube {
                 dimensions: vec![
                     Dimension::plain("p", labels("p", p)),

@@ -21,6 +21,7 @@ use std::path::PathBuf;
     FROM town GROUP BY sex\"\n  \
     margins query out/town.margins \"SELECT COUNT(*) FROM town WHERE age >= 90\" --prob '> 100'\n  \
     margins query out/town.margins --batch queries.sql --jsonl\n  \
+    margins query out/town.margins --areas catchments.csv \"SELECT school, COUNT(*) FROM town GROUP BY school\"\n  \
     margins query out/visits.margins --keys codes.csv > counts.csv")]
 pub struct Args {
     /// One or more release files, then the query
@@ -56,6 +57,10 @@ pub struct Args {
     /// Answer a file of queries, one per line; `--` starts a comment, and a line that is indented or begins with a clause continues the one before
     #[arg(long, value_name = "FILE", conflicts_with = "explain")]
     pub(super) batch: Option<PathBuf>,
+    /// Ask about these areas alone: a CSV file of labels of one dimension or level, which its header names; with a second column,
+    /// of the districts they are in, these can be grouped by
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) areas: Option<PathBuf>,
     /// For projections: count every key of a CSV file, whose header names the key's dimensions; prints CSV
     #[arg(long, value_name = "FILE", conflicts_with_all = ["batch", "explain", "json"])]
     pub(in crate::cli) keys: Option<PathBuf>,

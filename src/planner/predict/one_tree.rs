@@ -262,7 +262,7 @@ mod tests {
             bounds: Vec::new(),
         };
         let finer = parents.iter().enumerate().map(level);
-        Dimension { name: name.into(), levels: [Categories::total()].into_iter().chain(finer).collect() }
+        Dimension::new(name, [Categories::total()].into_iter().chain(finer).collect())
     }
 
     /// Solves `n x = b` by elimination.

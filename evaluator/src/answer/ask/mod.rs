@@ -1,6 +1,7 @@
 //! From SQL to a table of answers: of one release, of several, of a projection; and what an answer rests on.
 
 mod apart;
+mod areas;
 pub mod collude;
 mod compare;
 pub(crate) mod explain;

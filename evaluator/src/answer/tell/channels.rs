@@ -49,6 +49,11 @@ impl Channels {
         Ok(Channels { each })
     }
 
+    /// From now on questions are put in the terms of this cube.
+    pub(super) fn put_in(&mut self, cube: &Arc<Cube>) {
+        self.each.iter_mut().for_each(|beside| beside.evaluator.put_in(cube.clone()));
+    }
+
     /// The numbers whose sums can be asked for.
     pub(crate) fn quantities(&self) -> Vec<Arc<Quantity>> {
         let sum = |b: &Beside| match &b.subject {

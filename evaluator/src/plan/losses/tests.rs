@@ -19,7 +19,7 @@ fn tree(name: &str, groups: &[u32]) -> Dimension {
         nodes(groups.len(), vec![0; groups.len()], "group"),
         nodes(below.len(), below, name),
     ];
-    Dimension { name: name.into(), levels }
+    Dimension::new(name, levels)
 }
 
 fn plain(name: &str, n: usize) -> Dimension {

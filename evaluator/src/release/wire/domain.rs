@@ -85,9 +85,9 @@ pub fn decode_domain(bytes: &[u8]) -> Result<cube::Cube, ReleaseError> {
         parent: l.parents,
         bounds: l.bounds.into_iter().map(Into::into).collect(),
     };
-    let dimensions = domain.dimensions.into_iter().map(|d| cube::Dimension {
-        name: d.name,
-        levels: std::iter::once(cube::Categories::total()).chain(d.levels.into_iter().map(level)).collect(),
+    let dimensions = domain.dimensions.into_iter().map(|d| {
+        let levels = std::iter::once(cube::Categories::total()).chain(d.levels.into_iter().map(level));
+        cube::Dimension::new(d.name, levels.collect())
     });
     let cube = cube::Cube { dimensions: dimensions.collect() };
     check(&cube)?;
@@ -191,7 +191,7 @@ pub(crate) mod tests {
             parent: vec![0, 0, 1, 2],
             bounds: vec![age(0.0, 0.0), age(1.0, 1.0), age(2.0, 2.0), None],
         };
-        let age = cube::Dimension { name: "age".into(), levels: vec![Categories::total(), band, fine] };
+        let age = cube::Dimension::new("age", vec![Categories::total(), band, fine]);
         Cube { dimensions: vec![sex, age] }
     }
 

@@ -234,7 +234,9 @@ impl Pool<'_> {
             let (from, d) = (self.dims[at.dimension], own(at.dimension)?);
             let up = from.ancestors(from.finest(), at.level);
             let to = &cube.dimensions[d];
-            (0..=to.finest()).find(|&l| to.ancestors(to.finest(), l) == up).map(|l| Level::new(d, l))
+            (0..to.levels.len() + usize::from(to.districts.is_some()))
+                .find(|&l| to.ancestors(to.finest(), l) == up)
+                .map(|l| Level::new(d, l))
         };
         let figure = |a: &Aggregate| Some(Aggregate { filter: a.filter.renumbered(own)?, ..a.clone() });
         let figures = family.figures.iter().map(figure).collect::<Option<_>>()?;

@@ -4,7 +4,7 @@ use super::Evaluator;
 use super::part::{Part, Reach};
 use crate::answer::error::AnswerError;
 use crate::answer::tell::AllRows;
-use crate::cube::{Axis, Frame, Level, MAX_WEIGHTS, Numbers};
+use crate::cube::{Axis, Frame, Kin, Level, MAX_WEIGHTS, Members, Numbers};
 use crate::joint::{JointLaw, Noise, merge_gaussians};
 use crate::law::NoiseLaw;
 use crate::recover::zeros::Lumped;
@@ -14,6 +14,9 @@ use std::sync::Arc;
 
 /// The most coefficients of noises behind all kinds of rows of one answer, where rows do not look alike.
 const MOST_COEFFICIENTS: f64 = 1e10;
+
+/// How many words of what a law depends on are kept with it.
+const MOST_LOOK: usize = 1 << 12;
 
 /// What one dimension contributes to all aggregates together.
 pub(super) struct Side {
@@ -27,6 +30,8 @@ pub(super) struct Side {
     /// For each node the group it belongs to (0 without grouping).
     pub(super) group_of: Vec<u32>,
     pub(super) groups: usize,
+    /// Where a row's law depends on the nodes of its own group alone: those of each group, and what hangs where.
+    own: Option<(Members, Kin)>,
 }
 
 /// One dimension on which like nodes are lumped.
@@ -125,15 +130,35 @@ impl<S: Source> Evaluator<S> {
                     Some((_, g)) => d.ancestors(level, g),
                     None => vec![0; colour.len()],
                 };
-                let groups = group.map_or(1, |(_, g)| d.levels[g].len());
-                Side { dim, level, colour, group, group_of, groups }
+                let groups = group.map_or(1, |(_, g)| d.level(g).len());
+                let mut side = Side { dim, level, colour, group, group_of, groups, own: None };
+                side.own = self.own(&side, parts);
+                side
             })
             .collect()
     }
 
+    /// The nodes of each group, where nothing outside of a row's own has a part in its law: no figure is of other groups, nothing is known to be
+    /// empty, and what hangs together from one node can be lumped.
+    fn own(&self, side: &Side, parts: &[Part]) -> Option<(Members, Kin)> {
+        let mut reaches = parts.iter().flat_map(|p| &p.reaches).filter(|r| r.dim == side.dim);
+        let alone = side.group.is_some() && reaches.all(|r| r.group.is_some());
+        if !alone || !self.recovery.prunes(side.dim) {
+            return None;
+        }
+        let axis = &self.recovery.frame().axes[side.dim];
+        Some((Members::new(&side.group_of, side.groups), Kin::new(axis)))
+    }
+
     /// What a group looks like along one dimension.
     fn kind(&self, side: &Side, group: u32) -> Kind {
-        let at = self.recovery.frame().axes[side.dim].rung(side.level).unwrap_or(0);
+        let full = &self.recovery.frame().axes[side.dim];
+        let at = full.rung(side.level).unwrap_or(0);
+        if let Some((members, kin)) = &side.own {
+            let colour = |node: u32| side.colour[node as usize];
+            let (axis, nodes) = full.prune_to(at, members.of(group), colour, kin);
+            return Kind { lumped: Ladder { dim: side.dim, axis, nodes }, lumps: Vec::new(), group };
+        }
         let inside = |node: usize| side.group.is_none() || side.group_of[node] == group;
         let colour: Vec<u32> =
             (0..side.colour.len()).map(|n| side.colour[n] * 2 + u32::from(inside(n))).collect();
@@ -147,7 +172,8 @@ impl<S: Source> Evaluator<S> {
         let axis = &self.recovery.frame().axes[side.dim];
         let at = axis.rung(side.level).unwrap_or(0);
         let lumps = self.recovery.lumps(side.dim);
-        if side.group.is_some() && self.recovery.prunes(side.dim) {
+        let own = side.group.is_some_and(|(_, g)| g > self.cube().dimensions[side.dim].finest());
+        if own || side.group.is_some() && self.recovery.prunes(side.dim) {
             return Kinds::Apart(side.groups);
         }
         // Groups that a symmetry of the (coloured) axis maps to each other are of one kind.
@@ -224,7 +250,7 @@ impl<'a, S: Source> Laws<'a, S> {
         if let Some(law) = self.known.get(&key) {
             return Ok(law.clone());
         }
-        let made: Vec<Option<Kind>> = (self.sides.iter().zip(&self.kinds).zip(&key))
+        let apart: Vec<Option<Kind>> = (self.sides.iter().zip(&self.kinds).zip(&key))
             .map(|((side, kinds), &k)| {
                 matches!(kinds, Kinds::Apart(_)).then(|| self.evaluator.kind(side, k as u32))
             })
@@ -233,10 +259,10 @@ impl<'a, S: Source> Laws<'a, S> {
             .kinds
             .iter()
             .zip(&key)
-            .zip(&made)
-            .filter_map(|((kinds, &k), made)| match kinds {
+            .zip(&apart)
+            .filter_map(|((kinds, &k), apart)| match kinds {
                 Kinds::Few(kinds, _) => kinds.get(k),
-                Kinds::Apart(_) => made.as_ref(),
+                Kinds::Apart(_) => apart.as_ref(),
             })
             .collect();
         // Every reach has a side; its lumps never mix what this part tells apart.
@@ -245,7 +271,10 @@ impl<'a, S: Source> Laws<'a, S> {
         let query = |p: &Part| whole_query(p, &lumped, |reach| reach.group.and_then(|_| group(reach)));
         let queries: Vec<Vec<f64>> = self.parts.iter().map(query).collect();
         let look = self.look(&kinds, &queries);
-        let law = self.evaluator.laws.of(look, || self.work_out(&lumped, queries).map(Arc::new))?;
+        let made = || self.work_out(&lumped, queries).map(Arc::new);
+        // Of thousands of nodes no other group is the same, and what it depends on takes more room than its law.
+        let alone = look.len() > MOST_LOOK && apart.iter().any(Option::is_some);
+        let law = if alone { made()? } else { self.evaluator.laws.of(look, made)? };
         self.known.insert(key, law.clone());
         Ok(law)
     }

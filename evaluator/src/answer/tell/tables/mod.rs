@@ -60,6 +60,11 @@ impl<S: Source> Evaluator<S> {
         &self.recovery
     }
 
+    /// From now on questions are put in the terms of this cube: the same but for groups of a reader's own, which no law and no table depends on.
+    pub(crate) fn put_in(&mut self, cube: Arc<Cube>) {
+        self.recovery.put_in(cube);
+    }
+
     /// The dimensions.
     pub(crate) fn cube(&self) -> &Cube {
         self.recovery.cube()

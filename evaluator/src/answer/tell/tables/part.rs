@@ -92,7 +92,7 @@ impl<S: Source> Evaluator<S> {
             let classed = filter.classes(dim);
             let needed = match classed {
                 Some(c) => required_level(cube, dim, &c.class_of, group_level),
-                None => group_level,
+                None => d.told_by(group_level),
             };
             if needed == 0 {
                 continue;
