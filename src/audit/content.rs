@@ -5,7 +5,7 @@ use crate::answer::Evaluator;
 use crate::answer::keys::Questions;
 use crate::cube::{Cube, Filter, Frame};
 use crate::plan::cost::{self, WorstCase};
-use crate::plan::{Apart, Block, Losses, Plan};
+use crate::plan::{Apart, Block, Losses, Plan, Subject};
 use crate::projection::answer::Estimator;
 use crate::projection::{Projection, cost::cost as projection_cost};
 use crate::recover::Recovery;
@@ -58,7 +58,8 @@ impl Content {
 
     fn check_tables(&self, audit: &mut Audit, release: &Release, words: &Words) -> Result<(), ReleaseError> {
         let (cube, plan, manifest) = (&self.cube, &self.plan, release.manifest());
-        match cost::cost(plan, &Frame::new(cube, &plan.levels)) {
+        let whole = cost::cost(plan, &Frame::new(cube, &plan.levels));
+        match &whole {
             Ok(cost) => {
                 let how = match cost.worst_case {
                     WorstCase::Sum => "the sum over all blocks",
@@ -69,7 +70,7 @@ impl Content {
                 let detail =
                     format!("recomputed from {} blocks and scales ({how})", plan.rows().measurements.len(),);
                 audit.cost(detail, cost.total, plan.budget);
-                let derived = claims::of_tables(manifest.format, cube, plan, &cost, words);
+                let derived = claims::of_tables(manifest.format, cube, plan, cost, words);
                 claims_agree(audit, manifest, derived.map_err(|e| e.to_string()));
             }
             Err(e) => audit.add("privacy cost", Failed, e.to_string()),
@@ -97,6 +98,23 @@ impl Content {
         for (channel, values) in release.beside(&plan.of_rows(), cube)? {
             let frame = Frame::new(cube, &plan.levels);
             let alone = |i| cost::measurement_cost(plan, &frame, i).ok().map(|(_, cost)| cost);
+            if let Subject::Below(quantity) | Subject::Above(quantity) = &channel.subject {
+                let [low, high] = quantity.ends();
+                let side = match channel.subject {
+                    Subject::Below(_) => format!("below {low}"),
+                    _ => format!("beyond {high}"),
+                };
+                let both = whole.as_ref().ok().and_then(|cost| cost.of_ends(plan, quantity));
+                let (scale, price) = both
+                    .map_or((String::new(), f64::NAN), |(scale, cost)| (scale.to_string(), cost.to_f64()));
+                let detail = format!(
+                    "{} values of {} were {side} (one noisy integer of scale {scale}; both ends take {price:.9} of the cost)",
+                    values.iter().flatten().sum::<i64>(),
+                    quantity.name
+                );
+                audit.add(channel.subject.name(), Passed, detail);
+                continue;
+            }
             if let Some(quantity) = channel.subject.quantity() {
                 let price: f64 = plan.numbers(&channel.subject).filter_map(alone).map(|p| p.to_f64()).sum();
                 let count = values.iter().map(Vec::len).sum::<usize>();

@@ -152,15 +152,20 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
             cut.as_ref().map(Option::as_ref) == first.channel(&Subject::CutUnits).map(Some),
             "counts of cut units",
         );
+        let of = |moved: bool| {
+            let is = move |s: &Subject| matches!(s, Subject::Below(_) | Subject::Above(_)) == moved;
+            plan.channels.iter().filter(move |c| c.subject.quantity().is_some() && is(&c.subject))
+        };
         let sums = spec.summed().flat_map(|a| subjects(&a.quantity, &a.tables, a.square));
         check(
-            sums.eq(plan
-                .channels
-                .iter()
-                .filter(|c| c.subject.quantity().is_some())
-                .map(|c| (c.subject.clone(), c.workload.clone()))),
+            sums.eq(of(false).map(|c| (c.subject.clone(), c.workload.clone()))),
             "amounts or tables of sums",
         );
+        let moved = spec.summed().filter_map(|a| {
+            let share = a.clamping?;
+            Some(cost::moved_within(&first, &a.quantity, share).map_or(Vec::new(), Vec::from))
+        });
+        check(moved.flatten().eq(of(true).cloned()), "counts of rows that were moved to the ends of amounts");
         let asked = spec.strategy.measure.is_none_or(|m| m == plan.measure);
         check(asked && spec.strategy.budgets == plan.budgets, "strategies or budget rules");
         check(measured::rows(spec, plan), "rows or questions that are measured");

@@ -4,6 +4,7 @@ use super::output::{columns, counted, grouped, short};
 use super::{Failure, Outcome, output};
 use crate::audit::wrap;
 use crate::law::{ErrorLaw, Term};
+use crate::plan::Subject;
 use crate::recover::noise_of;
 use crate::release::{Manifest, Privacy, ProjectionSummary, Release, SignerKind};
 use crate::render::truncation;
@@ -124,8 +125,12 @@ fn privacy(release: &Release, lines: &mut Lines) -> Outcome {
     let cube = release.cube()?;
     let plan = release.plan(&cube)?;
     for (channel, values) in release.beside(&plan.of_rows(), &cube)? {
-        if let Some(quantity) = channel.subject.quantity() {
-            lines.add(channel.subject.name(), &quantity.note());
+        let moved = matches!(channel.subject, Subject::Below(_) | Subject::Above(_));
+        let name = channel.subject.name();
+        // As long as a label may be.
+        let name = name.strip_prefix("rows ").unwrap_or(name);
+        if let Some(quantity) = channel.subject.quantity().filter(|_| !moved) {
+            lines.add(name, &quantity.note());
             continue;
         }
         let term = |noise| Term { coefficient: 1.0, copies: 1, noise };
@@ -133,7 +138,11 @@ fn privacy(release: &Release, lines: &mut Lines) -> Outcome {
         let half = ErrorLaw::new(terms)?.half_width(0.95);
         let noisy: i64 = values.iter().flatten().sum();
         let (low, high) = (noisy as f64 - half, noisy as f64 + half);
-        lines.add(channel.subject.name(), &format!("{noisy} had more (95 %: {low:.0} to {high:.0})"));
+        let what = match channel.subject.quantity() {
+            Some(quantity) => format!("{}: {noisy}", quantity.name),
+            None => format!("{noisy} had more"),
+        };
+        lines.add(name, &format!("{what} (95 %: {low:.0} to {high:.0})"));
     }
     Ok(())
 }

@@ -224,7 +224,7 @@ fn told(plan: &Plan) -> impl Iterator<Item = (&Subject, &Measurement)> + Clone {
 
 /// How many things rows add up to beside their number.
 pub(super) fn added(plan: &Plan) -> usize {
-    plan.beside().filter(|c| c.subject.has_cells()).count()
+    plan.beside().filter(|c| c.subject.has_cells() || c.subject.quantity().is_some()).count()
 }
 
 impl Work {

@@ -187,7 +187,7 @@ pub(crate) fn statement(
         format!("CASE WHEN {} THEN 1 ELSE 0 END", never.join(" OR "))
     };
     placed.push(format!("    {never} AS never"));
-    placed.extend(summed.iter().map(Summed::placed));
+    placed.extend(summed.iter().flat_map(Summed::placed));
     placed.extend(bound.iter().flat_map(Bound::placed));
     let which = bound.as_ref().map_or(String::new(), |bound| bound.which(&dimensions, &summed));
     let _ = writeln!(sql, "placed AS (\n  SELECT\n{}\n  FROM coded{which}\n)", placed.join(",\n"));

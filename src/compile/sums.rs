@@ -1,5 +1,7 @@
 //! Sums and means, from rows to answers: against the rows themselves, against brute force, and over many releases.
 
+mod clamping;
+
 use super::tests::{released_by, released_from, spec};
 use crate::answer::Answers;
 use crate::audit;
@@ -65,16 +67,25 @@ fn shape(frame: &Frame, cuboid: &crate::cube::Cuboid) -> Vec<usize> {
     cuboid.iter().map(nodes).collect()
 }
 
-/// How far one row moves the measured integers, as a vector over all blocks of a channel, in units of the noise: where it counts and what it has.
+/// How far one row moves the measured integers, as a vector over all blocks of a channel, in units of the noise: where it counts and what it has, in steps
+/// above the least; below it and beyond the largest it is moved to the end.
 fn moves(plan: &Plan, frame: &Frame, cell: [usize; 2], code: Option<i64>) -> Vec<f64> {
     let mut out = Vec::new();
     for channel in &plan.channels {
         let adds = match (&channel.subject, code) {
             (Subject::Rows, _) => 1,
             (Subject::Valued(_), code) => i64::from(code.is_some()),
-            (Subject::Sum(quantity), Some(code)) => 2 * code - quantity.reach() as i64,
+            (Subject::Below(_), code) => i64::from(code.is_some_and(|code| code < 0)),
+            (Subject::Above(quantity), code) => {
+                i64::from(code.is_some_and(|code| code > quantity.reach() as i64))
+            }
+            (Subject::Sum(quantity), Some(code)) => {
+                let reach = quantity.reach() as i64;
+                2 * code.clamp(0, reach) - reach
+            }
             (Subject::Squares(quantity), Some(code)) => {
-                let (t, reach) = (2 * code - quantity.reach() as i64, quantity.reach() as i64);
+                let reach = quantity.reach() as i64;
+                let t = 2 * code.clamp(0, reach) - reach;
                 2 * t * t - reach * reach
             }
             (Subject::Sum(_) | Subject::Squares(_), None) | (Subject::CutUnits, _) => 0,
@@ -120,12 +131,19 @@ fn the_cost_is_that_of_the_dearest_neighbours() {
         let (privacy, strategy, spec) = plain(way);
         (privacy, strategy, squared(&spec))
     };
-    for (privacy, strategy, spec) in WAYS.into_iter().map(plain).chain(WAYS.into_iter().map(with_squares)) {
+    let with_ends = |way| {
+        let (privacy, strategy, spec) = plain(way);
+        (privacy, strategy, clamping::watched(&spec, "0.1"))
+    };
+    let ways = || WAYS.into_iter();
+    for (privacy, strategy, spec) in
+        ways().map(plain).chain(ways().map(with_squares)).chain(ways().map(with_ends))
+    {
         let planned = planner::plan(&spec.request().unwrap()).unwrap();
         let plan = &planned.plan;
         let frame = Frame::new(&spec.cube, &plan.levels);
         let reach = plan.channels.iter().find_map(|c| c.subject.quantity()).unwrap().reach() as i64;
-        let codes = [None, Some(0), Some(reach / 2), Some(reach)];
+        let codes = [None, Some(-1), Some(0), Some(reach / 2), Some(reach), Some(reach + 1)];
         let each: Vec<Vec<f64>> =
             (0..6).flat_map(|c| codes.map(|code| moves(plan, &frame, [c / 3, c % 3], code))).collect();
         let cost = |v: &[f64]| match plan.noise {
@@ -400,9 +418,13 @@ fn lies_about_squares_are_found() {
         }))
     };
     // No such subject; or what is already there.
-    for (subject, why) in
-        [(0, "no known subject"), (4, "no known subject"), (1, "summed twice"), (2, "summed twice")]
-    {
+    for (subject, why) in [
+        (0, "no known subject"),
+        (6, "no known subject"),
+        (4, "not one number"),
+        (1, "summed twice"),
+        (2, "summed twice"),
+    ] {
         let refused = with(0, subject).unwrap_err();
         assert!(refused.contains(why), "{subject}: {refused}");
     }

@@ -38,9 +38,6 @@ pub(super) fn for_tables(request: &Request) -> Result<Rational, PlanError> {
     if rows_are_public && request.workload.iter().all(|t| request.is_exact(&t.cuboid) || single(&t.cuboid)) {
         return Err(PlanError::Public);
     }
-    if request.cut_units.is_none() {
-        return Ok(request.budget);
-    }
     let part = request.for_tables().and_then(|part| request.budget.checked_mul(part));
     part.ok_or(PlanError::Cost(CostError::Overflow(0)))
 }

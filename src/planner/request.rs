@@ -18,6 +18,8 @@ pub struct Summed {
     pub tables: Vec<Table>,
     /// Whether squares are summed, too.
     pub square: bool,
+    /// The part of the budget with which the rows are counted that are moved to its ends.
+    pub clamping: Option<Rational>,
 }
 
 /// Everything a plan depends on.
@@ -109,7 +111,8 @@ impl Request {
 
     /// The part of the budget that is left for the tables. `None` when it does not fit the arithmetic.
     pub(crate) fn for_tables(&self) -> Option<Rational> {
-        let Some(share) = self.cut_units else { return Some(Rational::ONE) };
+        let shares = self.sums.iter().filter_map(|s| s.clamping).chain(self.cut_units);
+        let share = shares.into_iter().try_fold(Rational::ZERO, |sum, share| sum.checked_add(share))?;
         let rest = share.denominator().checked_sub(share.numerator()).filter(|&rest| rest > 0)?;
         Rational::new(rest, share.denominator())
     }

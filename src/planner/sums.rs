@@ -87,7 +87,7 @@ fn parts(request: &Request, budget: Rational) -> Vec<Part> {
         let request = Request { workload, targets, exact: Vec::new(), beside, ..plain.clone() };
         Part { subject, request }
     };
-    for Summed { quantity, tables, square } in &request.sums {
+    for Summed { quantity, tables, square, .. } in &request.sums {
         parts.extend(
             subjects(quantity, tables, *square).into_iter().map(|(subject, asked)| of(subject, asked)),
         );
@@ -197,6 +197,13 @@ fn together(
         let scale = cost::scale_within(plan.noise, request.budget, share)?;
         let at = usize::from(plan.channels.first().is_some_and(|c| c.subject == Subject::Rows));
         plan.channels.insert(at, Channel::cut_units(scale));
+    }
+    // And behind what is told of a number the rows that were moved to its ends.
+    for Summed { quantity, clamping, .. } in &request.sums {
+        let Some(share) = *clamping else { continue };
+        let last = plan.channels.iter().rposition(|c| c.subject.quantity() == Some(quantity));
+        let moved = cost::moved_within(&plan, quantity, share)?;
+        plan.channels.splice(last.map_or(0, |at| at + 1)..last.map_or(0, |at| at + 1), moved);
     }
     let frame = Frame::new(&request.cube, &plan.levels);
     let cost = cost::cost(&plan, &frame)?;

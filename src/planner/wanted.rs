@@ -56,7 +56,12 @@ impl Spec {
             tails: Vec::new(),
             sums: self
                 .summed()
-                .map(|a| Summed { quantity: a.quantity.clone(), tables: a.tables.clone(), square: a.square })
+                .map(|a| Summed {
+                    quantity: a.quantity.clone(),
+                    tables: a.tables.clone(),
+                    square: a.square,
+                    clamping: a.clamping,
+                })
                 .collect(),
             beside: Vec::new(),
             watch: Watch::default(),

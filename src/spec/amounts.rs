@@ -5,9 +5,10 @@ use super::dimension::DeclaredDimension;
 use super::keys::{Keys, Shape, Words, key, required, words};
 use super::read::{self, Fields, Value};
 use super::suggest;
-use super::types::AmountSpec;
+use super::types::{AmountSpec, Privacy};
 use crate::cube::quantity::{MOST_PLACES, MOST_STEPS};
 use crate::cube::{NoValue, Quantity};
+use crate::exact::Rational;
 use crate::plan::{Table, Target};
 use std::sync::Arc;
 use toml::de::DeValue;
@@ -45,6 +46,12 @@ pub(super) const KEYS: Keys = Keys {
             "whether squares are summed, too, for variances and standard deviations; the default step is then a thousandth (default: false)",
         ),
         key("missing", words!(MISSING), "rows whose cell is empty"),
+        key(
+            "measure_clamping",
+            Shape::Either(&[Shape::Truth, Shape::Exact]),
+            "`true` spends a hundredth of the budget on noisy counts of the rows whose value was moved to `low` and of those moved to `high`; a \
+             number below 1 is another part of the budget",
+        ),
         key("unit", Shape::Text, "what it is measured in, for people"),
         key("description", Shape::Text, "more for people"),
     ],
@@ -121,6 +128,49 @@ pub(super) fn alone(root: &Fields<'_, '_>, sink: &mut Sink) {
     }
 }
 
+/// The part of the budget that `true` spends on a count beside the tables.
+const PART: (u128, u128) = (1, 100);
+
+/// `true`, or a part of the budget.
+pub(super) fn part_of_budget(value: &Value<'_>, what: &str, sink: &mut Sink) -> Option<Option<Rational>> {
+    let share = match value.get_ref().as_bool() {
+        Some(false) => return Some(None),
+        Some(true) => Rational::new(PART.0, PART.1)?,
+        None => read::positive(value, what, sink)?,
+    };
+    if share >= Rational::ONE {
+        sink.push(
+            Diagnostic::at(value.span(), format!("{what} takes the whole budget"))
+                .label("expected `true`, or a part of the budget such as 0.01"),
+        );
+        return None;
+    }
+    Some(Some(share))
+}
+
+/// Refuses counts beside the tables that leave nothing for these.
+pub(super) fn affordable(
+    root: &Fields<'_, '_>,
+    privacy: Option<&Privacy>,
+    amounts: &[AmountSpec],
+    sink: &mut Sink,
+) {
+    if amounts.iter().all(|a| a.clamping.is_none()) {
+        return;
+    }
+    let shares = amounts.iter().filter_map(|a| a.clamping).chain(privacy.and_then(|p| p.cut_units));
+    let together = shares.into_iter().try_fold(Rational::ZERO, |sum, share| sum.checked_add(share));
+    if together.is_none_or(|sum| sum >= Rational::ONE) {
+        sink.push(
+            Diagnostic::at(
+                root.key_span("amount").unwrap_or(0..0),
+                "`measure_clamping` takes the whole budget",
+            )
+            .label("of all amounts, and with `measure_truncation`, it must leave a part for the tables"),
+        );
+    }
+}
+
 /// Reads all `[[amount]]` entries.
 pub(super) fn read(
     value: Option<&Value<'_>>,
@@ -167,6 +217,10 @@ fn one(value: &Value<'_>, sink: &mut Sink) -> Option<(AmountSpec, std::ops::Rang
     let square = fields.get("square").map_or(Some(false), |v| read::boolean(v, "`square`", sink));
     let missing =
         fields.get("missing").map_or(Some(NoValue::Stop), |v| read::choice(v, "`missing`", MISSING, sink));
+    let clamping = match fields.get("measure_clamping") {
+        None => Some(None),
+        Some(v) => part_of_budget(v, "`measure_clamping`", sink),
+    };
     let (unit, description) = (text("unit", sink), text("description", sink));
     let ((name, at), low, (high, high_at)) = (name?, low?, high?);
     let square = square?;
@@ -205,7 +259,8 @@ fn one(value: &Value<'_>, sink: &mut Sink) -> Option<(AmountSpec, std::ops::Rang
         return None;
     }
     let column = column?.unwrap_or(name);
-    Some((AmountSpec { quantity: Arc::new(built?), column, tables: Vec::new(), square }, at))
+    let (quantity, tables, clamping) = (Arc::new(built?), Vec::new(), clamping?);
+    Some((AmountSpec { quantity, column, tables, square, clamping }, at))
 }
 
 /// The largest power of ten of which so many, or more, are between the bounds.

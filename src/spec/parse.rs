@@ -319,6 +319,7 @@ fn whole_spec(
     let recipients = recipients::read(&root, privacy.as_ref(), sink);
     amounts::alone(&root, sink);
     let mut amounts = amounts::read(root.get("amount"), dimensions.as_deref().unwrap_or(&[]), sink);
+    amounts::affordable(&root, privacy.as_ref(), amounts.as_deref().unwrap_or(&[]), sink);
     let known = amounts.as_mut().map_or(&mut [][..], Vec::as_mut_slice);
     let asked = asked(&root, source, dimensions.as_deref(), known, sink);
     let strategy = match root.get("strategy") {
@@ -739,31 +740,17 @@ fn privacy(value: &Value<'_>, sink: &mut Sink) -> Option<Privacy> {
     Some(Privacy { unit: unit?, neighbours: neighbours?, budget, cut_units })
 }
 
-/// The part of the budget that `measure_truncation = true` spends.
-const CUT_UNITS_SHARE: (u128, u128) = (1, 100);
-
 /// Whether the units that have more rows than count are measured, and with which part of the budget.
 fn cut_units(value: &Value<'_>, unit: Option<&Unit>, sink: &mut Sink) -> Option<Option<Rational>> {
-    let share = match value.get_ref().as_bool() {
-        Some(false) => return Some(None),
-        Some(true) => Rational::new(CUT_UNITS_SHARE.0, CUT_UNITS_SHARE.1)?,
-        None => read::positive(value, "`measure_truncation`", sink)?,
-    };
-    if share >= Rational::ONE {
-        sink.push(
-            Diagnostic::at(value.span(), "`measure_truncation` takes the whole budget")
-                .label("expected `true`, or a part of the budget such as 0.01"),
-        );
-        return None;
-    }
-    if unit == Some(&Unit::Row) {
+    let share = amounts::part_of_budget(value, "`measure_truncation`", sink)?;
+    if share.is_some() && unit == Some(&Unit::Row) {
         sink.push(
             Diagnostic::at(value.span(), "`measure_truncation` where every row is its own unit")
                 .label("no row is left out, so there is nothing to measure"),
         );
         return None;
     }
-    Some(Some(share))
+    Some(share)
 }
 
 fn unit(value: &Value<'_>, sink: &mut Sink) -> Option<Unit> {

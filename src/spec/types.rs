@@ -134,6 +134,8 @@ pub(crate) struct AmountSpec {
     pub tables: Vec<Table>,
     /// Whether squares are summed, too: for variances.
     pub square: bool,
+    /// The part of the budget with which the rows are counted whose value is moved to an end.
+    pub clamping: Option<Rational>,
 }
 
 impl Spec {

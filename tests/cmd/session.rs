@@ -139,6 +139,11 @@ fn amounts() {
 }
 
 #[test]
+fn ends() {
+    golden("ends.session");
+}
+
+#[test]
 fn help() {
     golden("help.session");
 }

@@ -100,6 +100,7 @@ high = 8.5
 step = 0.01
 missing = "skip"
 square = true
+measure_clamping = true
 
 # Decimals of 38 digits.
 [[amount]]
@@ -109,6 +110,7 @@ low = -300
 high = 12000
 step = 100
 missing = "zero"
+measure_clamping = 0.1
 
 # Whole numbers.
 [[amount]]
@@ -117,6 +119,7 @@ column = "change"
 low = -100
 high = 99.5
 step = 0.5
+measure_clamping = "1/9"
 
 [[table]]
 of = ["home place", "age.band", "sex"]
@@ -221,7 +224,21 @@ fn released(folder: &Path, name: &str, more: &[&str]) -> Vec<String> {
         String::from_utf8(answer.stdout).unwrap()
     };
     let summed = std::fs::read_to_string(folder.join("spec.toml")).unwrap().contains("[[amount]]");
-    counts.iter().chain(sums.iter().filter(|_| summed)).map(answer).collect()
+    let mut told: Vec<String> = counts.iter().chain(sums.iter().filter(|_| summed)).map(answer).collect();
+    if summed {
+        // How many rows were moved to the ends of amounts.
+        let described = margins(folder, &["describe", &file, "--json"]);
+        let described: serde_json::Value = serde_json::from_slice(&described.stdout).unwrap();
+        let moved: Vec<String> = described["amounts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|amount| amount["moved"].to_string())
+            .collect();
+        assert!(moved.len() == 3 && moved.iter().all(|of| of.contains("estimate")), "{moved:?}");
+        told.extend(moved);
+    }
+    told
 }
 
 fn compare(engine: &str, dialect: &str, out: &str) {

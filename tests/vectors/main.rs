@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// Format version 1.
 const FILES: [&str; 3] = ["v1-residual", "v1-queries-laplace", "v1-base"];
 /// Format version 2.
-const SECOND: [&str; 4] = ["v2-exact", "v2-zeros", "v2-sketch", "v2-bases"];
+const SECOND: [&str; 5] = ["v2-amount", "v2-exact", "v2-zeros", "v2-sketch", "v2-bases"];
 
 fn all() -> impl Iterator<Item = &'static str> {
     FILES.into_iter().chain(SECOND)

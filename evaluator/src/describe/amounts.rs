@@ -6,6 +6,7 @@ use crate::cube::{Cuboid, NoValue, Quantity};
 use crate::law::{ErrorLaw, Term};
 use crate::plan::{Plan, Subject};
 use crate::recover::{Nothing, RecoverError, Recovery};
+use crate::render::{self, ResultFigure};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -28,6 +29,9 @@ pub struct DescribedAmount {
     pub missing: NoValue,
     /// All of this in a sentence.
     pub note: String,
+    /// How many rows were moved to the low and to the high end, where that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved: Option<[ResultFigure; 2]>,
     /// The tables of its sums, at most as many as were wanted. Errors are those of a sum, in the unit of the number.
     pub tables: Vec<Table>,
     /// How many more there are.
@@ -94,6 +98,11 @@ impl Answers {
                     margin,
                 });
             }
+            let moved = self.moved(quantity, level)?;
+            let counted = moved.as_ref().map_or(String::new(), |of| {
+                format!(" Counted with noise: {}", render::moved(&quantity.ends(), of, level))
+            });
+            let note = format!("{}{counted}", quantity.note());
             out.push(DescribedAmount {
                 name: quantity.name.clone(),
                 unit: quantity.unit.clone(),
@@ -102,7 +111,8 @@ impl Answers {
                 high: quantity.high(),
                 step: quantity.step(),
                 missing: quantity.missing,
-                note: quantity.note(),
+                note,
+                moved,
                 tables: own,
                 more_tables: asked.len().saturating_sub(tables) as u64,
             });

@@ -22,6 +22,10 @@ pub enum Subject {
     /// The squares of what rows have of a number: each adds twice that of its distance from the middle, in halves of a step, less the largest
     /// square, so that it is between minus and plus that.
     Squares(Arc<Quantity>),
+    /// The rows whose value of a number is below the least and was moved to it: each adds one, and has no cell but the total.
+    Below(Arc<Quantity>),
+    /// The same of values above the largest.
+    Above(Arc<Quantity>),
 }
 
 /// How far a unit moves what is added up. The proofs are in [`super::cost`].
@@ -29,7 +33,7 @@ impl Subject {
     /// The most that one unit adds to the cells, all together.
     pub fn most(&self, max_rows: u32) -> u128 {
         match self {
-            Subject::Rows | Subject::Valued(_) => max_rows.into(),
+            Subject::Rows | Subject::Valued(_) | Subject::Below(_) | Subject::Above(_) => max_rows.into(),
             Subject::CutUnits => 1,
             Subject::Sum(quantity) => u128::from(max_rows) * u128::from(quantity.reach()),
             Subject::Squares(quantity) => u128::from(max_rows) * u128::from(quantity.square_reach()),
@@ -41,6 +45,8 @@ impl Subject {
     pub(crate) fn changed(&self, neighbours: Neighbours, noise: Noise, signed: bool) -> Option<u128> {
         match (self, neighbours) {
             (_, Neighbours::AddRemove) | (Subject::CutUnits, Neighbours::Substitute) => Some(1),
+            // Of a number between 0 and `max_rows` another.
+            (Subject::Below(_) | Subject::Above(_), Neighbours::Substitute) => Some(1),
             // A value may go from one end to the other in one cell.
             (Subject::Sum(_) | Subject::Squares(_), Neighbours::Substitute) => noise.powered(2),
             // Two rows in a table are in different cells; in signed sums they may be opposite.
@@ -59,6 +65,8 @@ impl Subject {
             Subject::Sum(_) => "sums",
             Subject::Valued(_) => "rows with a value",
             Subject::Squares(_) => "sums of squares",
+            Subject::Below(_) => "rows moved to low",
+            Subject::Above(_) => "rows moved to high",
         }
     }
 
@@ -66,7 +74,7 @@ impl Subject {
     pub fn has_cells(&self) -> bool {
         match self {
             Subject::Rows | Subject::Sum(_) | Subject::Valued(_) | Subject::Squares(_) => true,
-            Subject::CutUnits => false,
+            Subject::CutUnits | Subject::Below(_) | Subject::Above(_) => false,
         }
     }
 }
@@ -75,7 +83,11 @@ impl Subject {
     /// The number that is added up or asked for.
     pub fn quantity(&self) -> Option<&Arc<Quantity>> {
         match self {
-            Subject::Sum(quantity) | Subject::Valued(quantity) | Subject::Squares(quantity) => Some(quantity),
+            Subject::Sum(quantity)
+            | Subject::Valued(quantity)
+            | Subject::Squares(quantity)
+            | Subject::Below(quantity)
+            | Subject::Above(quantity) => Some(quantity),
             Subject::Rows | Subject::CutUnits => None,
         }
     }
@@ -89,7 +101,7 @@ impl Subject {
             Subject::Sum(quantity) => Some(Summand::Sum(quantity.clone())),
             Subject::Valued(quantity) => Some(Summand::Valued(quantity.clone())),
             Subject::Squares(quantity) => Some(Summand::Squares(quantity.clone())),
-            Subject::CutUnits => None,
+            Subject::CutUnits | Subject::Below(_) | Subject::Above(_) => None,
         }
     }
 }
@@ -139,9 +151,14 @@ impl Channel {
 
     /// The channel of cut units: their number, with noise of this scale.
     pub fn cut_units(scale: Rational) -> Channel {
+        Channel::total(Subject::CutUnits, scale)
+    }
+
+    /// The channel of what has no cell but the total: one integer.
+    pub(crate) fn total(subject: Subject, scale: Rational) -> Channel {
         let (all, block) = (Cuboid::total(), Block::Table(Cuboid::total()));
         Channel {
-            subject: Subject::CutUnits,
+            subject,
             workload: vec![Table::new(all, Rational::ONE)],
             measurements: vec![Measurement { block, scale }],
         }

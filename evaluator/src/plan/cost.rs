@@ -13,7 +13,9 @@
 //! changed unit's rows may be in other cells. *The units that were cut:* whether a unit has more than `max_rows` rows depends on its own
 //! rows alone, so their number is a sum over units of 0 or 1. A unit more or less changes one term; under `substitute` one term is put in
 //! another's place, `|1 − 0|` at most: the number moves by at most 1, whatever `max_rows` is. The number of *rows* that are left out would
-//! not do: one unit may bring any number of them.
+//! not do: one unit may bring any number of them. *The rows that were moved to the ends of a number:* a row is moved to one end at most, so of a
+//! unit's `k` rows `a` are moved to the low end and `b` to the high, `a + b ≤ k`. So `a² + b² ≤ k²`, and with a unit more or less both numbers cost
+//! together what the dearer costs that moves by `k`. A unit that changes may move both by `k`: then their costs add up.
 //!
 //! **Rows** that the agency wrote need not cost every unit the same: see [`rows`]. Nor do components with weights of nodes: see [`cells`].
 //!
@@ -28,8 +30,9 @@ mod terms;
 pub use terms::{CostError, WorstCase};
 
 use super::{Channel, Copy, Form, Measurement, Mode, Neighbours, Noise, Plan, Subject};
-use crate::cube::Frame;
+use crate::cube::{Frame, Quantity};
 use crate::exact::Rational;
+use std::sync::Arc;
 use terms::{FRACTION_BITS, fixed_point_up};
 
 /// The privacy cost of a plan.
@@ -41,6 +44,23 @@ pub struct Cost {
     pub each: Vec<Rational>,
     /// How `total` follows from the blocks.
     pub worst_case: WorstCase,
+}
+
+impl Cost {
+    /// Where the rows are counted that are moved to the ends of a number: the scale of the noise of either count, and what both cost together.
+    pub fn of_ends(&self, plan: &Plan, quantity: &Arc<Quantity>) -> Option<(Rational, Rational)> {
+        let one = |subject: Subject| {
+            let index = plan.numbers(&subject).next()?;
+            Some((plan.measurement(index)?.1.scale, *self.each.get(index)?))
+        };
+        let (scale, below) = one(Subject::Below(quantity.clone()))?;
+        let (_, above) = one(Subject::Above(quantity.clone()))?;
+        let both = match plan.neighbours {
+            Neighbours::AddRemove => Some(below.max(above)),
+            Neighbours::Substitute => sum_up(&[below, above]),
+        };
+        Some((scale, both?))
+    }
 }
 
 /// How far a unit moves the integers of a measurement (squared L2 for Gaussian, L1 for Laplace), and the scale of their noise.
@@ -79,6 +99,21 @@ pub fn scale_within(noise: Noise, budget: Rational, share: Rational) -> Result<R
     let spent = budget.checked_mul(share).and_then(|b| b.checked_mul(halves)).ok_or(overflow.clone())?;
     // Towards more noise, and a little beyond, so that rounding of the sum stays within the budget.
     super::round::up(1.0 / spent.to_f64() * (1.0 + 1e-9)).ok_or(overflow)
+}
+
+/// The channels of the rows that are moved to the low and to the high end of a number, just within a part of a plan's budget.
+pub fn moved_within(
+    plan: &Plan,
+    quantity: &Arc<Quantity>,
+    share: Rational,
+) -> Result<[Channel; 2], CostError> {
+    let one = scale_within(plan.noise, plan.budget, share)?;
+    // One that comes or goes pays for one end, one that changes for both.
+    let ends = if plan.neighbours == Neighbours::Substitute { 2 } else { 1 };
+    let times = plan.noise.powered(plan.max_rows.into()).and_then(|way| way.checked_mul(ends));
+    let scale = times.and_then(|n| one.checked_mul(Rational::whole(n))).ok_or(CostError::Overflow(0))?;
+    let subjects = [Subject::Below(quantity.clone()), Subject::Above(quantity.clone())];
+    Ok(subjects.map(|subject| Channel::total(subject, scale)))
 }
 
 /// What all copies of a measuring cost together, of which this plan is one: of nested ones what the most precise costs, of
@@ -162,10 +197,22 @@ fn summed(
         }
     };
     let (mut total, mut worst_case, mut first) = (0u128, WorstCase::Sum, 0);
+    let mut low: Option<(&Arc<Quantity>, u128)> = None;
     for channel in &plan.channels {
         let (own, case) = of_channel(plan, frame, channel, first, each)?;
         first += channel.measurements.len();
-        total = total.checked_add(own).ok_or(CostError::Overflow(first.saturating_sub(1)))?;
+        // A row is at one end of a number at most: with the low end the high one costs no more than it costs beyond that.
+        let more = match (&channel.subject, low) {
+            (Subject::Above(q), Some((of, paid))) if q == of && plan.neighbours == Neighbours::AddRemove => {
+                own.saturating_sub(paid)
+            }
+            _ => own,
+        };
+        low = match &channel.subject {
+            Subject::Below(q) => Some((q, own)),
+            _ => None,
+        };
+        total = total.checked_add(more).ok_or(CostError::Overflow(first.saturating_sub(1)))?;
         worst_case = worst_case.beside(case);
     }
     Ok((Rational::new(total, 1 << FRACTION_BITS).ok_or(CostError::Overflow(0))?, worst_case))

@@ -26,9 +26,11 @@ pub fn encode(
 ) -> Result<(Kind, Vec<u8>), ReleaseError> {
     match &channel.subject {
         Subject::CutUnits => Ok((Kind::CutUnits, encode_cut_units(channel, values)?)),
-        Subject::Sum(_) | Subject::Valued(_) | Subject::Squares(_) => {
-            Ok((Kind::Sums, sums::encode(plan, cube, channel, values)?))
-        }
+        Subject::Sum(_)
+        | Subject::Valued(_)
+        | Subject::Squares(_)
+        | Subject::Below(_)
+        | Subject::Above(_) => Ok((Kind::Sums, sums::encode(plan, cube, channel, values)?)),
         Subject::Rows => Err(invalid("rows have sections of their own")),
     }
 }
@@ -59,6 +61,7 @@ impl Release {
             out.push(sums::decode(&self.section(Kind::Sums, index)?, plan, cube)?);
         }
         sums::each_once(out.iter().map(|(channel, _)| &channel.subject))?;
+        sums::both_ends(&out)?;
         Ok(out)
     }
 

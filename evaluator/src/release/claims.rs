@@ -8,9 +8,9 @@
 
 use super::kind::FIRST_FORMAT;
 use super::manifest::{
-    About, AccountName, Accounting, Amount, Approximate, Currency, Dataset, Declared, LISTED_MEASUREMENTS,
-    Manifest, MeasurementSummary, PlanSummary, Privacy, ProjectionSummary, RecipientSummary, SumSummary,
-    TruncationSummary, Without,
+    About, AccountName, Accounting, Amount, Approximate, ClampingSummary, Currency, Dataset, Declared,
+    LISTED_MEASUREMENTS, Manifest, MeasurementSummary, PlanSummary, Privacy, ProjectionSummary,
+    RecipientSummary, SumSummary, TruncationSummary, Without,
 };
 use super::wire;
 use crate::cube::Quantity;
@@ -377,6 +377,9 @@ fn sums(cube: &Cube, plan: &Plan, cost: &Cost) -> Result<Vec<SumSummary>, ClaimE
     let mut out = Vec::new();
     for channel in &plan.channels {
         let Some(of) = channel.subject.quantity() else { continue };
+        if matches!(channel.subject, Subject::Below(_) | Subject::Above(_)) {
+            continue;
+        }
         let each = cost.each.get(plan.numbers(&channel.subject)).unwrap_or_default();
         out.push(SumSummary {
             subject: channel.subject.name().into(),
@@ -384,6 +387,12 @@ fn sums(cube: &Cube, plan: &Plan, cost: &Cost) -> Result<Vec<SumSummary>, ClaimE
             workload: channel.workload.iter().take(LISTED_MEASUREMENTS).map(|t| t.describe(cube)).collect(),
             count: channel.measurements.len() as u64,
             cost: cost::sum_up(each).ok_or(CostError::Overflow(0))?,
+            clamping: match &channel.subject {
+                Subject::Sum(of) => {
+                    cost.of_ends(plan, of).map(|(scale, cost)| ClampingSummary { scale, cost })
+                }
+                _ => None,
+            },
         });
     }
     Ok(out)

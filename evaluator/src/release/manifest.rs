@@ -332,6 +332,21 @@ pub struct SumSummary {
     /// What they cost together, at most.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub cost: Rational,
+    /// Of sums: how the rows are counted whose value was moved to an end, where they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clamping: Option<ClampingSummary>,
+}
+
+/// How the rows are counted whose value was moved to the low end, and those moved to the high end: two numbers. A row moves one of them by one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ClampingSummary {
+    /// The parameter of the integer noise of each: σ² or b.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub scale: Rational,
+    /// What both cost together, at most.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub cost: Rational,
 }
 
 /// How counts were summed, for people; the projection section is what counts.

@@ -1,6 +1,8 @@
-//! What rows have of numbers: a section with tag 12 for each sum, for each count of rows that have a value, and for each sum of squares.
+//! What rows have of numbers: a section with tag 12 for each sum, for each count of rows that have a value, for each sum of squares, and for each
+//! count of rows that were moved to an end.
 //!
-//! A section is, in the wire format of [`super::codec`]: 1 for sums, 2 for the rows that have a value or 3 for sums of squares; the number (name; `low` and `high`,
+//! A section is, in the wire format of [`super::codec`]: 1 for sums, 2 for the rows that have a value, 3 for sums of squares, 4 for the rows that
+//! were moved to the low end or 5 for those moved to the high end; the number (name; `low` and `high`,
 //! signed; `step`; decimal places; what is done with rows without a value: 1 stops, 2 counts them as 0, 3 leaves them out; unit and
 //! description, each a list of at most one text); the bytes of a plan section (see [`super::wire`]) with this channel's tables and
 //! measurements; and its integers, packed one measurement after the other (see [`super::packing`]). Who is protected, the budget and the
@@ -56,6 +58,8 @@ pub(super) fn encode(
         Subject::Sum(q) => (1, q),
         Subject::Valued(q) => (2, q),
         Subject::Squares(q) => (3, q),
+        Subject::Below(q) => (4, q),
+        Subject::Above(q) => (5, q),
         Subject::Rows | Subject::CutUnits => return Err(invalid("it is of no number")),
     };
     let mut packed = Vec::new();
@@ -103,6 +107,8 @@ pub(super) fn decode(bytes: &[u8], plan: &Plan, cube: &Cube) -> Result<Measured,
         1 => Subject::Sum(quantity),
         2 if quantity.missing == NoValue::Skip => Subject::Valued(quantity),
         3 => Subject::Squares(quantity),
+        4 => Subject::Below(quantity),
+        5 => Subject::Above(quantity),
         2 => return Err(invalid("rows with a value are counted where every row has one")),
         _ => return Err(invalid("it is of no known subject")),
     };
@@ -110,6 +116,12 @@ pub(super) fn decode(bytes: &[u8], plan: &Plan, cube: &Cube) -> Result<Measured,
     let channel = Channel { subject, ..own.rows().clone() };
     if as_rows(plan, &channel) != own {
         return Err(invalid("it says otherwise than the plan who is protected, or which levels are in use"));
+    }
+    if matches!(channel.subject, Subject::Below(_) | Subject::Above(_)) {
+        let [m] = &channel.measurements[..] else { return Err(invalid("moved rows are not one number")) };
+        if Channel::total(channel.subject.clone(), m.scale) != channel {
+            return Err(invalid("moved rows are not counted as one number"));
+        }
     }
     let frame = Frame::new(cube, &plan.levels);
     let (mut rest, mut values, mut total) = (&section.values[..], Vec::new(), 0u64);
@@ -146,7 +158,7 @@ pub(super) fn each_once<'a>(subjects: impl Iterator<Item = &'a Subject> + Clone)
         }
         let sum = subjects.clone().any(|other| matches!(other, Subject::Sum(o) if o == q));
         if !sum {
-            return Err(invalid("rows with a value of a number are counted that is not summed"));
+            return Err(invalid("rows of a number are counted that is not summed"));
         }
         let counted = subjects.clone().any(|other| matches!(other, Subject::Valued(o) if o == q));
         if q.missing == NoValue::Skip && q.needs_count() && !counted {
@@ -154,4 +166,20 @@ pub(super) fn each_once<'a>(subjects: impl Iterator<Item = &'a Subject> + Clone)
         }
     }
     Ok(())
+}
+
+/// Rows that were moved are counted at both ends of a number alike: at the high one directly behind the low one, with noise of the same scale.
+pub(super) fn both_ends(channels: &[Measured]) -> Result<(), ReleaseError> {
+    let mut low: Option<&Channel> = None;
+    let wrong = || invalid("rows that were moved are not counted at both ends of a number alike");
+    for (channel, _) in channels {
+        match (&channel.subject, low.take()) {
+            (Subject::Below(_), None) => low = Some(channel),
+            (Subject::Above(high), Some(Channel { subject: Subject::Below(of), measurements, .. }))
+                if high == of && *measurements == channel.measurements => {}
+            (Subject::Below(_) | Subject::Above(_), _) | (_, Some(_)) => return Err(wrong()),
+            (_, None) => {}
+        }
+    }
+    if low.is_some() { Err(wrong()) } else { Ok(()) }
 }

@@ -26,6 +26,17 @@ pub enum Caveat {
         /// Of which period, where several are compared.
         period: Option<String>,
     },
+    /// Values of a number were moved to its ends, and it was measured of how many rows.
+    Clamped {
+        /// The number.
+        amount: String,
+        /// Its ends, for people.
+        ends: [String; 2],
+        /// How many rows were moved to the low and to the high end, in all of the data.
+        moved: [ResultFigure; 2],
+        /// Of which period, where several are compared.
+        period: Option<String>,
+    },
     /// Categories without a number, where a number is needed.
     LeftOut {
         /// The column of the answer; `None`: all of it, by WHERE.
@@ -53,6 +64,7 @@ impl Caveat {
     pub fn status(&self) -> &'static str {
         match self {
             Caveat::Truncated { .. } => "truncated",
+            Caveat::Clamped { .. } => "clamped",
             Caveat::LeftOut { fate: Fate::Met | Fate::Otherwise, .. } => "undecided",
             Caveat::LeftOut { .. } => "incomplete",
         }
@@ -71,6 +83,10 @@ impl Caveat {
                     text.push_str(&format!(" {}", without.text(unit)));
                 }
                 text
+            }
+            Caveat::Clamped { amount, ends, moved: of, period } => {
+                let when = period.as_ref().map_or(String::new(), |p| format!(" in {p}"));
+                format!("{amount}{when}: {}", moved(ends, of, level))
             }
             Caveat::LeftOut { figure, fate, level: name, categories, within, units, period } => {
                 let when = period.as_ref().map_or(String::new(), |p| format!(" in {p}"));
@@ -102,11 +118,6 @@ impl Caveat {
 
     /// As data.
     pub fn to_json(&self) -> Value {
-        let figure = |f: &Option<ResultFigure>| {
-            f.map(
-                |f| json!({ "estimate": f.estimate, "std_error": f.std_error, "low": f.low, "high": f.high }),
-            )
-        };
         let mut map = Map::new();
         let period = match self {
             Caveat::Truncated { unit, max_rows, cut, without, period } => {
@@ -115,7 +126,13 @@ impl Caveat {
                 }
                 map.insert("unit".into(), unit.as_str().into());
                 map.insert("max_rows".into(), (*max_rows).into());
-                map.insert("cut_units".into(), figure(cut).into());
+                map.insert("cut_units".into(), json!(cut));
+                period
+            }
+            Caveat::Clamped { amount, ends: _, moved: [below, above], period } => {
+                map.insert("amount".into(), amount.as_str().into());
+                map.insert("below".into(), json!(below));
+                map.insert("above".into(), json!(above));
                 period
             }
             Caveat::LeftOut { figure: column, fate, level, categories, within: _, units, period } => {
@@ -124,7 +141,7 @@ impl Caveat {
                 map.insert("fate".into(), fate.word().into());
                 map.insert("of".into(), level.as_str().into());
                 map.insert("categories".into(), categories.as_slice().into());
-                map.insert("units".into(), figure(units).into());
+                map.insert("units".into(), json!(units));
                 period
             }
         };
@@ -140,6 +157,12 @@ impl Caveat {
 pub fn truncation(unit: &str, max_rows: u32) -> String {
     let rows = if max_rows == 1 { "1 row".into() } else { format!("{max_rows} rows") };
     format!("Counts at most {rows} of each {unit}; those beyond are left out")
+}
+
+/// How many rows were moved to the ends of a number.
+pub(crate) fn moved([low, high]: &[String; 2], [below, above]: &[ResultFigure; 2], level: f64) -> String {
+    let (below, above) = (with_interval(below, level), with_interval(above, level));
+    format!("of all rows {below} were below {low}, and {above} beyond {high}.")
 }
 
 /// `9+ or unknown`, cut when long.

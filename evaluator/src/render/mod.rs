@@ -16,8 +16,8 @@ mod json;
 mod table;
 mod together;
 
-pub(crate) use caveat::named;
 pub use caveat::{Caveat, truncation};
+pub(crate) use caveat::{moved, named};
 pub use columns::{Column, Values, columns};
 pub use csv::{csv, field as csv_field, label as csv_label};
 pub use explained::{Explained, Source};
@@ -28,6 +28,7 @@ pub use table::{table, table_within};
 pub(crate) use together::Together;
 
 use crate::cube::Categories;
+use serde::Serialize;
 
 /// An answer, ready to show.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -82,7 +83,7 @@ pub enum ResultCell {
 }
 
 /// An estimate and what is known of its error. Bounds may be infinite.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ResultFigure {
     /// The estimate.
     pub estimate: f64,

@@ -1,11 +1,15 @@
 //! What `plan` says of sums: the errors of totals and means of each table, in the unit of the number, and what of the budget they take.
 
+use crate::audit::wrap;
 use crate::cli::output::figure;
 use crate::compile::Job;
 use crate::cube::Cube;
 use crate::cube::{NoValue, Quantity};
+use crate::exact::Rational;
+use crate::law::{ErrorLaw, Term};
 use crate::plan::{Plan, Subject, Table};
 use crate::planner::{Planned, SumSpread};
+use crate::release::Currency;
 use serde_json::{Value, json};
 
 /// The errors of one table's sums.
@@ -85,7 +89,29 @@ pub(super) fn text(cube: &Cube, planned: &Planned) -> String {
         let share = 100.0 * sums.share.to_f64();
         out.push_str(&format!("squares of {}, for variances: {share:.0} % of the budget\n", quantity.name));
     }
+    for (sums, quantity) in each(planned) {
+        let ends = sums.subject.quantity().and_then(|of| planned.cost.of_ends(&planned.plan, of));
+        let Some((scale, cost)) = ends else { continue };
+        let [error, half] = spread(planned, scale);
+        let [low, high] = quantity.ends();
+        let text = format!(
+            "rows moved to the ends of {}, below {low} and beyond {high}: each number with a std error of {} (95 %: ± {}), for {} = {}",
+            quantity.name,
+            figure(error),
+            figure(half),
+            Currency::of_tables(planned.plan.noise).symbol(),
+            figure(cost.to_f64())
+        );
+        out.push_str(&format!("{}\n", wrap(&text, 80, 2)));
+    }
     out
+}
+
+/// The standard error of one integer with noise of this scale, and half the width of its 95 % interval.
+fn spread(planned: &Planned, scale: Rational) -> [f64; 2] {
+    let (noise, scale) = (planned.plan.noise, scale.to_f64());
+    let law = ErrorLaw::new(vec![Term { coefficient: 1.0, copies: 1, noise: noise.law(scale) }]);
+    [libm::sqrt(noise.variance(scale)), law.map_or(f64::NAN, |law| law.half_width(0.95))]
 }
 
 /// The same for scripts.
@@ -97,7 +123,14 @@ pub(super) fn json(cube: &Cube, planned: &Planned) -> Vec<Value> {
                 json!({ "table": cube.describe(&e.table.cuboid), "std_error": e.sum.0, "max_std_error": e.sum.1 })
             })
             .collect();
-        json!({ "amount": quantity, "share": sums.share, "tables": tables })
+        let mut out = json!({ "amount": quantity, "share": sums.share, "tables": tables });
+        let ends = sums.subject.quantity().and_then(|of| planned.cost.of_ends(&planned.plan, of));
+        if let Some((scale, cost)) = ends {
+            let [std_error, margin] = spread(planned, scale);
+            out["clamping"] =
+                json!({ "scale": scale, "cost": cost, "std_error": std_error, "margin": margin });
+        }
+        out
     };
     each(planned).map(one).collect()
 }

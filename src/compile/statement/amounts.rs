@@ -27,7 +27,7 @@ pub(super) struct Summed<'s> {
     /// Its column in the data.
     pub(super) column: &'s str,
     quantity: &'s Quantity,
-    square: bool,
+    amount: &'s AmountSpec,
     dialect: Dialect,
     /// The most digits of a middle, in units of `10^-(places + 1)`.
     digits: u32,
@@ -52,7 +52,7 @@ impl<'s> Summed<'s> {
             );
         }
         let one = |(at, amount): (usize, &'s AmountSpec)| {
-            let AmountSpec { quantity, column, square, .. } = amount;
+            let AmountSpec { quantity, column, .. } = amount;
             let ends = u128::from(quantity.low.unsigned_abs().max(quantity.high.unsigned_abs()));
             let middle = (2 * u128::from(quantity.step)).checked_add(2 * ends)?.checked_mul(5)?;
             let digits = middle.checked_ilog10()? + 1;
@@ -62,7 +62,7 @@ impl<'s> Summed<'s> {
                 number: at + 1,
                 column,
                 quantity,
-                square: *square,
+                amount,
                 dialect,
                 digits,
             })
@@ -101,8 +101,8 @@ impl<'s> Summed<'s> {
         format!(" OR {} < 0", self.near())
     }
 
-    /// The step itself.
-    pub(super) fn placed(&self) -> String {
+    /// The step itself, and where it is told on which side of the bounds the value is.
+    pub(super) fn placed(&self) -> Vec<String> {
         let Quantity { low, high, step, places, .. } = self.quantity;
         let (x, near, reach) = (self.value(), self.near(), self.quantity.reach());
         let (low, high, step) = (i128::from(*low), i128::from(*high), i128::from(*step));
@@ -110,10 +110,9 @@ impl<'s> Summed<'s> {
         let width = self.digits.max(scale) + 1;
         let unit = format!("0.{:0>1$}", 1, scale as usize);
         // The middle below the step with -1, and above it with +.
-        let decimal = |side: char| {
-            let m = format!("(2 * {near} {side} 1) * {} + ({})", 5 * step, 10 * low);
-            format!("CAST(CAST({m} AS DECIMAL(18, 0)) * {unit} AS DECIMAL({width}, {scale}))")
-        };
+        let tenths =
+            |m: &str| format!("CAST(CAST({m} AS DECIMAL(18, 0)) * {unit} AS DECIMAL({width}, {scale}))");
+        let decimal = |side: char| tenths(&format!("(2 * {near} {side} 1) * {} + ({})", 5 * step, 10 * low));
         let fraction = |side: char| {
             let m = format!("(2 * {near} {side} 1) * {step} + ({})", 2 * low);
             format!("CAST({m} AS {double}) / {:e}", 2.0 * 10f64.powi(i32::from(*places)))
@@ -128,20 +127,32 @@ impl<'s> Summed<'s> {
             )
         };
         let far = format!("CAST({x} AS {double})");
-        let mut cases = format!(
-            "    CASE WHEN {x} IS NULL OR {near} < 0 THEN {near} WHEN {far} < {} THEN 0 WHEN {far} > {} THEN {reach}\n      ",
-            self.double(low - step),
-            self.double(high + step)
-        );
-        if let Some(of) = self.dialect.is_double(&x).filter(|_| self.digits <= OF_DOUBLES) {
-            cases += &format!("WHEN {of} THEN CASE\n        {}\n      ", nearest(&fraction));
+        // By what a column is: a value is held against its middles, or its ends, of that type.
+        let cases = |none: &str, ends: [&str; 2], doubles: String, others: String, name: String| {
+            let mut cases = format!(
+                "    CASE WHEN {x} IS NULL OR {near} < 0 THEN {none} WHEN {far} < {} THEN {} WHEN {far} > {} THEN {}\n      ",
+                self.double(low - step),
+                ends[0],
+                self.double(high + step),
+                ends[1],
+            );
+            if let Some(of) = self.dialect.is_double(&x).filter(|_| self.digits <= OF_DOUBLES) {
+                cases += &format!("WHEN {of} THEN CASE\n        {doubles}\n      ");
+            }
+            let comment = super::comment(&self.quantity.name);
+            format!("{cases}ELSE CASE\n        {others} END AS {name} /* {comment} */")
+        };
+        let most = reach.to_string();
+        let mut all = vec![cases(&near, ["0", &most], nearest(&fraction), nearest(&decimal), self.steps())];
+        if self.amount.clamping.is_some() {
+            let beyond = |low: String, high: String| {
+                format!("WHEN {x} < {low} THEN -1 WHEN {x} > {high} THEN 1 ELSE 0 END")
+            };
+            let doubles = beyond(self.double(low), self.double(high));
+            let others = beyond(tenths(&(10 * low).to_string()), tenths(&(10 * high).to_string()));
+            all.push(cases("0", ["-1", "1"], doubles, others, self.side()));
         }
-        format!(
-            "{cases}ELSE CASE\n        {} END AS {} /* {} */",
-            nearest(&decimal),
-            self.steps(),
-            super::comment(&self.quantity.name)
-        )
+        all
     }
 
     /// What is told of a cell: in the order of [`given::amount_columns`].
@@ -150,13 +161,19 @@ impl<'s> Summed<'s> {
         let counting = if bounded { "further = 0 AND " } else { "" };
         let valued = format!("{counting}{steps} >= 0");
         let sum = |what: &str| self.dialect.sum(&format!("CASE WHEN {valued} THEN {what} END"));
-        let told = [
+        let mut told = vec![
             format!("COUNT(CASE WHEN {valued} THEN 1 END)"),
             format!("COUNT(CASE WHEN {steps} < 0 THEN 1 END)"),
             sum(&steps),
-            sum(&format!("{steps} * {steps}")),
         ];
-        given::amount_columns(self.number, self.square)
+        if self.amount.square {
+            told.push(sum(&format!("{steps} * {steps}")));
+        }
+        if self.amount.clamping.is_some() {
+            let side = self.side();
+            told.extend([-1, 1].map(|at| format!("COUNT(CASE WHEN {valued} AND {side} = {at} THEN 1 END)")));
+        }
+        given::amount_columns(self.number, self.amount)
             .iter()
             .zip(told)
             .map(|(name, told)| format!("{told} AS {name}"))
@@ -173,6 +190,11 @@ impl<'s> Summed<'s> {
 
     fn steps(&self) -> String {
         format!("step{}", self.number)
+    }
+
+    /// On which side of the bounds the value is: -1, 0 or 1.
+    fn side(&self) -> String {
+        format!("side{}", self.number)
     }
 
     /// The step that is 0, which both ends are multiples of.

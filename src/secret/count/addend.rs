@@ -1,6 +1,7 @@
 //! What rows add to the cells of a table beside one: what they have of a number, or one where they have it.
 
 use crate::plan::{Subject, subjects};
+use crate::secret::ingest::beyond;
 use crate::spec::{AmountSpec, Spec};
 
 /// One thing that rows add up to, by their codes in a column.
@@ -8,9 +9,23 @@ use crate::spec::{AmountSpec, Spec};
 pub(in crate::secret) struct Addend {
     /// The columns of numbers stand behind those of the dimensions, in the order of the spec.
     pub column: usize,
-    /// The code of the largest value: steps above the least. A row without a value has the code behind it.
+    /// The code of the largest value: steps above the least. Behind it are the codes of rows without a value, and, where these are told apart, of values
+    /// below the least and above the largest: [`beyond`].
     reach: u64,
     what: What,
+}
+
+/// What is told of rows that somebody else added up.
+#[derive(Clone, Copy)]
+pub(super) struct Totals {
+    /// How many have a value.
+    pub(super) valued: i64,
+    /// Their steps above the least.
+    pub(super) steps: i64,
+    /// The squares of these.
+    pub(super) squares: i64,
+    /// How many had a value below the least, and above the largest.
+    pub(super) moved: [i64; 2],
 }
 
 /// What is added up.
@@ -22,6 +37,10 @@ enum What {
     Squares,
     /// One for each row that has a value.
     Rows,
+    /// One for each row whose value is below the least.
+    Below,
+    /// One for each row whose value is above the largest.
+    Above,
 }
 
 impl Addend {
@@ -31,6 +50,8 @@ impl Addend {
             Subject::Sum(quantity) => (quantity, What::Values),
             Subject::Squares(quantity) => (quantity, What::Squares),
             Subject::Valued(quantity) => (quantity, What::Rows),
+            Subject::Below(quantity) => (quantity, What::Below),
+            Subject::Above(quantity) => (quantity, What::Above),
             Subject::Rows | Subject::CutUnits => return None,
         };
         Some(Addend { column, reach: quantity.reach(), what })
@@ -39,16 +60,22 @@ impl Addend {
     /// All of a spec, whose dimensions are so many.
     pub(crate) fn all(spec: &Spec, dimensions: usize) -> Vec<Addend> {
         let of = |(at, amount): (usize, &AmountSpec)| {
-            let all = subjects(&amount.quantity, &amount.tables, amount.square);
-            all.into_iter().filter_map(move |(subject, _)| Addend::of_subject(&subject, dimensions + at))
+            let quantity = &amount.quantity;
+            let moved = [Subject::Below(quantity.clone()), Subject::Above(quantity.clone())];
+            let counted = amount.clamping.is_some();
+            let moved = moved.into_iter().filter(move |_| counted);
+            let all =
+                subjects(quantity, &amount.tables, amount.square).into_iter().map(|(subject, _)| subject);
+            all.chain(moved).filter_map(move |subject| Addend::of_subject(&subject, dimensions + at))
         };
         spec.summed().enumerate().flat_map(of).collect()
     }
 
-    /// What rows of which so many have a value add, that have so many steps above the least, and so many squares of these. `None` beyond 64 bits.
-    pub(super) fn of_totals(self, [valued, steps, squares]: [i64; 3]) -> Option<i64> {
-        let [valued, steps, squares, reach] =
-            [valued, steps, squares, i64::try_from(self.reach).ok()?].map(i128::from);
+    /// What rows of which this is told add. `None` beyond 64 bits.
+    pub(super) fn of_totals(self, totals: &Totals) -> Option<i64> {
+        let Totals { valued, steps, squares, moved: [below, above] } = *totals;
+        let [valued, steps, squares, below, above, reach] =
+            [valued, steps, squares, below, above, i64::try_from(self.reach).ok()?].map(i128::from);
         let added = match self.what {
             What::Values => 2 * steps - reach * valued,
             What::Squares => {
@@ -57,20 +84,30 @@ impl Addend {
                 (8 * squares).checked_sub(of_steps)?.checked_add(of_rows)?
             }
             What::Rows => valued,
+            What::Below => below,
+            What::Above => above,
         };
         i64::try_from(added).ok()
     }
 
     /// What a row with this code adds: nothing without a value. Both are at most 2^24 but for codes of rows without one.
     pub(crate) fn of(self, code: u64) -> i64 {
+        let (mut code, mut moved) = (code, [0, 0]);
         if code > self.reach {
-            return 0;
+            let [below, above] = beyond(self.reach);
+            (code, moved) = match code {
+                _ if code == below => (0, [1, 0]),
+                _ if code == above => (self.reach, [0, 1]),
+                _ => return 0,
+            };
         }
         let (twice, reach) = (2 * code as i64, self.reach as i64);
         match self.what {
             What::Values => twice - reach,
             What::Squares => 2 * (twice - reach) * (twice - reach) - reach * reach,
             What::Rows => 1,
+            What::Below => moved[0],
+            What::Above => moved[1],
         }
     }
 }

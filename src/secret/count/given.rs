@@ -7,6 +7,7 @@
 //! What is checked: the spec says of rows the same as the one that the statement was made from; every cell is in the domain and given once; every table has the same number of rows; tables agree wherever they overlap;
 //! no row is outside the domain or where none can be; sums and squares are such as so many rows within the bounds can have. What cannot be checked is that the statement was run on all rows, once.
 
+use super::addend::Totals;
 use super::cover::{largest, size};
 use super::data::{Data, Form, Tables, roll_up};
 use super::{Addend, CountError, Counts, MAX_CELLS};
@@ -111,9 +112,17 @@ pub(crate) fn column(level: Level) -> String {
 }
 
 /// What is told of an amount in a cell, numbered from 1: how many rows have a value, how many may not count, the steps above the least value added up, and
-/// perhaps their squares.
-pub(crate) fn amount_columns(number: usize, square: bool) -> Vec<String> {
-    let names = [Some("valued"), Some("unread"), Some("steps"), square.then_some("squares")];
+/// perhaps their squares, and how many values were below the least and above the largest.
+pub(crate) fn amount_columns(number: usize, amount: &AmountSpec) -> Vec<String> {
+    let moved = amount.clamping.is_some();
+    let names = [
+        Some("valued"),
+        Some("unread"),
+        Some("steps"),
+        amount.square.then_some("squares"),
+        moved.then_some("below"),
+        moved.then_some("above"),
+    ];
     names.into_iter().flatten().map(|name| format!("{name}{number}")).collect()
 }
 
@@ -158,10 +167,13 @@ pub(crate) fn fingerprint(spec: &Spec, cube: &Cube, tables: &[Cuboid]) -> u64 {
         say(&format!("{:?}", data.blanks));
     }
     spec.zeros.iter().for_each(|zero| say(&zero.condition));
-    for AmountSpec { quantity, column, square, .. } in spec.summed() {
+    for AmountSpec { quantity, column, square, clamping, .. } in spec.summed() {
         let Quantity { low, high, step, places, missing, .. } = &**quantity;
         say(column);
         say(&format!("{low} {high} {step} {places} {missing:?} {square}"));
+        if clamping.is_some() {
+            say("moved");
+        }
     }
     match &spec.privacy.unit {
         Unit::Row => say("row"),
@@ -189,9 +201,7 @@ impl Data {
         let levels = levels(&tables);
         let mut names: Vec<String> = levels.iter().map(|level| column(*level)).collect();
         names.extend([COUNT, IMPOSSIBLE, CUT].map(String::from));
-        names.extend(
-            (1..).zip(spec.summed()).flat_map(|(number, amount)| amount_columns(number, amount.square)),
-        );
+        names.extend((1..).zip(spec.summed()).flat_map(|(number, amount)| amount_columns(number, amount)));
         let bounded = match &spec.privacy.unit {
             Unit::Row => false,
             Unit::Column { order, .. } if order.is_empty() => return Err(GivenError::NoOrder),
@@ -300,7 +310,8 @@ impl<'c> Given<'c> {
         (row, table, cell): (u64, usize, usize),
     ) -> Result<(), GivenError> {
         for (at, amount) in self.amounts.iter().enumerate() {
-            let (own, others) = told.split_at_checked(3 + usize::from(amount.square)).unwrap_or_default();
+            let columns = amount_columns(at + 1, amount).len();
+            let (own, others) = told.split_at_checked(columns).unwrap_or_default();
             told = others;
             let totals = totals(amount, own, count).map_err(|what| match what {
                 None => GivenError::Unread(amount.quantity.name.clone()),
@@ -309,7 +320,7 @@ impl<'c> Given<'c> {
             let column = self.cube.dimensions.len() + at;
             for (addend, sums) in self.beside.iter_mut().filter(|(addend, _)| addend.column == column) {
                 let cell = sums.get_mut(table).and_then(|sums| sums.cells_mut().get_mut(cell));
-                let added = addend.of_totals(totals).ok_or(CountError::Sum)?;
+                let added = addend.of_totals(&totals).ok_or(CountError::Sum)?;
                 *cell.ok_or(CountError::NotCounted)? = added;
             }
         }
@@ -339,14 +350,10 @@ impl<'c> Given<'c> {
     }
 }
 
-/// What is told of an amount in a cell of so many rows: how many have a value, their steps and squares. Every value is between no step and the reach, so that much
+/// What is told of an amount in a cell of so many rows. Every value is between no step and the reach, and those that were moved are at the ends, so that much
 /// can be checked; `Err(None)` says that there are values that may not count.
-fn totals(
-    amount: &AmountSpec,
-    told: &[Option<Number>],
-    rows: u64,
-) -> Result<[Number; 3], Option<&'static str>> {
-    let [valued, unread, steps, squares @ ..] = told else { return Err(Some("it has too few columns")) };
+fn totals(amount: &AmountSpec, told: &[Option<Number>], rows: u64) -> Result<Totals, Option<&'static str>> {
+    let [valued, unread, steps, more @ ..] = told else { return Err(Some("it has too few columns")) };
     if *unread != Some(0) {
         return Err(None);
     }
@@ -359,14 +366,26 @@ fn totals(
     let within = |n: &i128| (0..=reach * i128::from(valued)).contains(n);
     let steps = steps.filter(|&n| within(&n.into()));
     let steps = steps.ok_or(Some("its steps are not those of so many values within the bounds"))?;
-    let Some(squares) = squares.first() else { return Ok([valued, steps, 0]) };
+    let (squares, moved) = more.split_at_checked(usize::from(amount.square)).unwrap_or_default();
     let possible = |of: i128| {
         let (steps, valued) = (i128::from(steps), i128::from(valued));
         // Of whole numbers a square has the parity; and Cauchy's inequality.
         (steps..=reach * steps).contains(&of) && (of - steps) % 2 == 0 && steps * steps <= of * valued
     };
-    let squares = squares.filter(|&n| possible(n.into()));
-    Ok([valued, steps, squares.ok_or(Some("its squares are not those of such values"))?])
+    let squares = squares.first().map_or(Some(0), |of| of.filter(|&n| possible(n.into())));
+    let squares = squares.ok_or(Some("its squares are not those of such values"))?;
+    let moved = match moved {
+        [] => Some([0, 0]),
+        [below, above, ..] => below.zip(*above).map(|(below, above)| [below, above]),
+        [_] => None,
+    };
+    let ends = |&[below, above]: &[i64; 2]| {
+        let [below, above, valued, steps] = [below, above, valued, steps].map(i128::from);
+        below >= 0 && above >= 0 && (reach * above..=reach * (valued - below)).contains(&steps)
+    };
+    let moved =
+        moved.filter(ends).ok_or(Some("more of its values were moved to an end than it can have there"))?;
+    Ok(Totals { valued, steps, squares, moved })
 }
 
 /// Every two tables are the same where they overlap: each is held against the first that was rolled up so.

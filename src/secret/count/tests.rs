@@ -195,8 +195,9 @@ fn streamed_and_kept_count_alike() {
     columns[2].0.levels[2].parent = (0..50).map(|n| n / 10).collect();
     let mut spec = files::spec(columns);
     spec.amounts = vec![pay("d", NoValue::Skip), pay("e", NoValue::Zero)];
+    spec.amounts[1].clamping = Some(crate::exact::Rational::ONE);
     let added = Addend::all(&spec, spec.cube.dimensions.len());
-    assert_eq!(added.len(), 5);
+    assert_eq!(added.len(), 7);
     let mut text = "c,a,b,e,d\n".to_owned();
     for row in 0..20_000usize {
         let at = row.wrapping_mul(0x9e37_79b9) >> 7;
@@ -273,6 +274,7 @@ fn pay(column: &str, missing: NoValue) -> crate::spec::AmountSpec {
         column: column.into(),
         tables: vec![crate::plan::Table::new(Cuboid::total(), crate::exact::Rational::ONE)],
         square: true,
+        clamping: None,
     }
 }
 
@@ -285,12 +287,13 @@ fn sums_that_were_counted_elsewhere_are_those_of_the_rows() {
     let of = |name: &str, hi| files::column(name, hi as usize + 1, Coding::Range { lo: 0, hi });
     let mut spec = files::spec(vec![of("a", 2), of("b", 3)]);
     spec.amounts = vec![pay("d", NoValue::Skip), pay("e", NoValue::Zero)];
+    spec.amounts[1].clamping = Some(crate::exact::Rational::ONE);
     let wanted = [vec![(0, 1)], vec![(1, 1)]].map(Cuboid::new);
     let wanted: Vec<&Cuboid> = wanted.iter().collect();
     let tables = needed(&wanted).unwrap();
     let (levels, own) = (levels(&tables), fingerprint(&spec, &spec.cube, &tables));
-    // Of each cell: rows, and of both numbers how many have it, its steps and their squares.
-    let mut cells: std::collections::BTreeMap<String, [i64; 7]> = Default::default();
+    // Of each cell: rows, and of both numbers how many have it, its steps and their squares; of the second how many are beyond its ends.
+    let mut cells: std::collections::BTreeMap<String, [i64; 9]> = Default::default();
     let mut text = "a,b,d,e\n".to_owned();
     for row in 0..3000usize {
         let at = row.wrapping_mul(0x9e37_79b9) >> 7;
@@ -302,7 +305,9 @@ fn sums_that_were_counted_elsewhere_are_those_of_the_rows() {
         text += &format!("{},{},{d},{e}\n", node[0], node[1]);
         let steps = |v: f64| (v + 3.0).round_ties_even().clamp(0.0, 43.0) as i64;
         let (d, e) = (pay[0].map(steps), pay[1].map_or(3, steps));
-        let adds = [1, d.map_or(0, |_| 1), d.unwrap_or(0), d.unwrap_or(0).pow(2), 1, e, e * e];
+        let beyond = pay[1].map_or([false; 2], |v| [v < -3.0, v > 40.0]).map(i64::from);
+        let d = [d.map_or(0, |_| 1), d.unwrap_or(0), d.unwrap_or(0).pow(2)];
+        let adds = [1, d[0], d[1], d[2], 1, e, e * e, beyond[0], beyond[1]];
         for table in &tables {
             let place = |level: &Level| {
                 table.iter().find(|l| l == level).map_or(String::new(), |l| node[l.dimension].to_string())
@@ -320,9 +325,10 @@ fn sums_that_were_counted_elsewhere_are_those_of_the_rows() {
     let (path, counts) = (dir.path().join("rows.csv"), dir.path().join("counts.csv"));
     std::fs::write(&path, text).unwrap();
     let names: Vec<String> = levels.iter().map(|level| column(*level)).collect();
-    let told = "valued1,steps1,squares1,valued2,steps2,squares2,impossible,cut,unread1,unread2,spec";
+    let told =
+        "valued1,steps1,squares1,valued2,steps2,squares2,below2,above2,impossible,cut,unread1,unread2,spec";
     let head = format!("{},n,{told}\n", names.join(","));
-    let given = |change: &dyn Fn(&mut [i64; 7]), rest: &str| {
+    let given = |change: &dyn Fn(&mut [i64; 9]), rest: &str| {
         let mut text = head.clone();
         for (at, (place, sums)) in cells.iter().enumerate() {
             let mut sums = *sums;
@@ -347,7 +353,7 @@ fn sums_that_were_counted_elsewhere_are_those_of_the_rows() {
             assert_eq!(added(&data), added(&rows), "{addend:?}");
         }
     }
-    let refused = |change: &dyn Fn(&mut [i64; 7]), rest: &str| given(change, rest).unwrap_err().to_string();
+    let refused = |change: &dyn Fn(&mut [i64; 9]), rest: &str| given(change, rest).unwrap_err().to_string();
     let values = "another number of values than rows could have";
     let steps = "its steps are not those";
     let squares = "its squares are not those";
@@ -361,6 +367,9 @@ fn sums_that_were_counted_elsewhere_are_those_of_the_rows() {
         (3, i64::MAX, squares),
         (3, 0, squares),
         (6, -1, squares),
+        (7, -1, "moved to an end"),
+        (7, i64::MAX, "moved to an end"),
+        (8, i64::MAX, "moved to an end"),
     ] {
         let said = refused(&|sums| sums[at] = to, "0,0,0,0");
         assert!(said.contains(why), "{said}");
@@ -368,8 +377,17 @@ fn sums_that_were_counted_elsewhere_are_those_of_the_rows() {
     // The smallest that could be: the tables do not agree.
     let said = refused(&|sums| sums[3] += 1, "0,0,0,0");
     assert!(said.contains(squares), "{said}");
-    for at in [1, 3] {
-        let said = refused(&|sums| sums[at] += if at == 1 { -1 } else { 2 }, "0,0,0,0");
+    for at in [1, 3, 7, 8] {
+        let said = refused(
+            &|sums| {
+                sums[at] += match at {
+                    3 => 2,
+                    _ if sums[at] > 0 => -1,
+                    _ => 1,
+                }
+            },
+            "0,0,0,0",
+        );
         assert!(said.contains("do not agree"), "{said}");
     }
     assert!(refused(&|_| {}, "0,0,1,0").contains("whose d is empty"));

@@ -23,7 +23,7 @@ pub(super) fn steps(quantity: &Quantity, cell: &[u8], told: bool) -> Result<u32,
     }
     let number = Number::read(cell)?;
     let (steps, side) = number.steps(quantity).ok_or(Fault::Outside)?;
-    let [below, above] = beyond(quantity);
+    let [below, above] = beyond(quantity.reach());
     let node = match side {
         Ordering::Less if told => below,
         Ordering::Greater if told => above,
@@ -33,8 +33,8 @@ pub(super) fn steps(quantity: &Quantity, cell: &[u8], told: bool) -> Result<u32,
 }
 
 /// The nodes of values below `low` and above `high`, behind all others, where they are told apart.
-pub(super) fn beyond(quantity: &Quantity) -> [u64; 2] {
-    [quantity.reach() + 2, quantity.reach() + 3]
+pub(in crate::secret) fn beyond(reach: u64) -> [u64; 2] {
+    [reach + 2, reach + 3]
 }
 
 fn at_zero(quantity: &Quantity) -> Option<u32> {
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn values_beyond_the_bounds_are_told_apart() {
         let q = quantity(-1000, 200_000, 100, 0, NoValue::Skip);
-        let [below, above] = beyond(&q).map(|n| n as u32);
+        let [below, above] = beyond(q.reach()).map(|n| n as u32);
         let told = |cell: &str| steps(&q, cell.as_bytes(), true).unwrap();
         for (cell, want) in [
             ("-1000", 0),

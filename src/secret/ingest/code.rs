@@ -145,17 +145,18 @@ impl<'s> Coder<'s> {
         self.numbers = numbers;
     }
 
-    /// The steps of a number: one node more than there are where rows without a value are told apart.
-    pub(super) fn amount(quantity: &'s Quantity, blanks: &'s Blanks) -> Coder<'s> {
+    /// The steps of a number: one node more than there are where rows without a value are told apart, and three where values beyond the bounds are,
+    /// as `told` says.
+    pub(super) fn amount(quantity: &'s Quantity, told: bool, blanks: &'s Blanks) -> Coder<'s> {
         static PLAIN: Taken = Taken { clamp: false, format: None, time: false };
-        let (domain, numbers) = (Domain::Amount(quantity, false), Digits::default());
+        let (domain, numbers) = (Domain::Amount(quantity, told), Digits::default());
         Coder { domain, missing: None, other: None, blanks, numbers, taken: &PLAIN, lookup: None }
     }
 
     /// From now on values of a number beyond its bounds have nodes of their own: which two.
     pub(super) fn tell_beyond(&mut self) -> Option<[u32; 2]> {
         let Domain::Amount(quantity, told) = &mut self.domain else { return None };
-        let [below, above] = amount::beyond(quantity);
+        let [below, above] = amount::beyond(quantity.reach());
         let nodes = [u32::try_from(below).ok()?, u32::try_from(above).ok()?];
         *told = true;
         Some(nodes)

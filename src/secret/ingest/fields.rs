@@ -95,10 +95,11 @@ impl<'s> Fields<'s> {
         let amounts = spec.summed().map(|amount| {
             let quantity = &amount.quantity;
             let wrong = |what| IngestError::Coding { dimension: quantity.name.clone(), what };
-            let more = u64::from(quantity.missing == NoValue::Skip);
+            let told = amount.clamping.is_some();
+            let more = if told { 3 } else { u64::from(quantity.missing == NoValue::Skip) };
             let nodes =
                 u32::try_from(quantity.reach() + 1 + more).map_err(|_| wrong("it has too many steps"))?;
-            Ok(Field { column: &amount.column, coder: Coder::amount(quantity, blanks), nodes })
+            Ok(Field { column: &amount.column, coder: Coder::amount(quantity, told, blanks), nodes })
         });
         let unit = match &spec.privacy.unit {
             Unit::Row => None,

@@ -46,6 +46,7 @@ mod unit;
 mod zeros;
 
 pub use crate::calendar::written as day_text;
+pub(in crate::secret) use amount::beyond;
 pub(crate) use check::Problem;
 pub use check::{Report, check};
 pub(in crate::secret) use chunk::{CHUNK, Chunk};

@@ -118,7 +118,11 @@ fn added_up(
 ) -> Result<Option<Zeroizing<Vec<i64>>>, MeasureError> {
     Ok(match subject {
         Subject::Rows => Some(counter.cuboid(cube, cuboid)?.into_cells()),
-        Subject::Sum(_) | Subject::Valued(_) | Subject::Squares(_) => {
+        Subject::Sum(_)
+        | Subject::Valued(_)
+        | Subject::Squares(_)
+        | Subject::Below(_)
+        | Subject::Above(_) => {
             let addend = column.and_then(|column| Addend::of_subject(subject, column));
             let Some(addend) = addend else { return Ok(None) };
             Some(counter.added(cube, cuboid, addend)?.into_cells())

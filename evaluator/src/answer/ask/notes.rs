@@ -4,19 +4,28 @@ use super::options::Options;
 use crate::answer::error::QueryError;
 use crate::answer::figure::question::Question;
 use crate::answer::figure::{Figure, Pairs};
-use crate::answer::tell::open::Answers;
+use crate::answer::tell::open::{Answers, Noisy};
 use crate::answer::tell::{Family, Teller, Told, pool};
-use crate::cube::Filter;
-use crate::joint::{How, JointLaw};
+use crate::cube::{Filter, Quantity};
+use crate::joint::How;
 use crate::law::{Interval, LawError, Method};
 use crate::render::{Caveat, ResultFigure, named};
 use crate::sql::Aggregate;
-use std::sync::Arc;
 
 impl Answers {
     /// What every answer of this release must say, with intervals at `level`.
     pub fn caveats(&self, level: f64) -> Result<Vec<Caveat>, LawError> {
         truncated(&[self], level, None).map(|c| c.into_iter().collect())
+    }
+
+    /// How many rows were moved to the low and to the high end of a number, where that was measured.
+    pub(crate) fn moved(
+        &self,
+        quantity: &Quantity,
+        level: f64,
+    ) -> Result<Option<[ResultFigure; 2]>, LawError> {
+        let Some([below, above]) = self.moved_of(quantity) else { return Ok(None) };
+        Ok(Some([count(&alone(below), level)?, count(&alone(above), level)?]))
     }
 }
 
@@ -27,6 +36,32 @@ fn count(told: &Told, level: f64) -> Result<ResultFigure, LawError> {
     Ok(Figure::aggregate(0, &all).answer(0, told, &how, &mut Pairs::default())?.shown())
 }
 
+/// A number that has no cells.
+fn alone((estimate, law): &Noisy) -> Told {
+    Told::new(Vec::new(), vec![*estimate], law.clone())
+}
+
+/// What the ends of numbers did to the figures made of them, where that was measured. Sums of several releases are not put together.
+fn clamped(
+    releases: &[&Answers],
+    asked: &Question,
+    level: f64,
+    period: Option<&str>,
+) -> Result<Vec<Caveat>, LawError> {
+    let mut out = Vec::new();
+    let mut seen: Vec<&Quantity> = Vec::new();
+    for quantity in asked.aggregates.iter().filter_map(|a| a.subject.quantity()) {
+        let known = seen.iter().any(|q| **q == **quantity);
+        seen.push(quantity);
+        let [release] = releases else { continue };
+        if let Some(moved) = release.moved(quantity, level)?.filter(|_| !known) {
+            let (amount, ends, period) = (quantity.name.clone(), quantity.ends(), period.map(str::to_owned));
+            out.push(Caveat::Clamped { amount, ends, moved, period });
+        }
+    }
+    Ok(out)
+}
+
 /// What the bound on the rows of a unit did. All releases have the same bound.
 pub(super) fn truncated(
     releases: &[&Answers],
@@ -34,8 +69,7 @@ pub(super) fn truncated(
     period: Option<&str>,
 ) -> Result<Option<Caveat>, LawError> {
     let Some((unit, max_rows)) = releases.first().and_then(|r| r.bound()) else { return Ok(None) };
-    let told = |(estimate, law): (&f64, &Arc<JointLaw>)| Told::new(Vec::new(), vec![*estimate], law.clone());
-    let measured: Vec<Told> = releases.iter().filter_map(|r| r.cut()).map(told).collect();
+    let measured: Vec<Told> = releases.iter().filter_map(|r| r.cut()).map(alone).collect();
     let cut = pool::together(measured)?.map(|told| count(&told, level)).transpose()?;
     // The bound is that of every period; only the count is of one.
     let period = period.filter(|_| cut.is_some()).map(str::to_owned);
@@ -53,6 +87,7 @@ pub(super) fn untrue(
     let mut caveats = left_out(teller, asked, options, period)?;
     caveats.extend(teller.caveats());
     caveats.extend(truncated(&teller.releases(), options.level, period)?);
+    caveats.extend(clamped(&teller.releases(), asked, options.level, period)?);
     Ok(caveats)
 }
 

@@ -3,7 +3,7 @@
 use super::channels::Channels;
 use super::tables::Evaluator;
 use crate::answer::error::QueryError;
-use crate::cube::{Cube, Filter, Frame};
+use crate::cube::{Cube, Filter, Frame, Quantity};
 use crate::joint::JointLaw;
 use crate::memo::Memo;
 use crate::plan::cost;
@@ -15,6 +15,9 @@ use crate::sql::{Aggregate, Query, quote_names};
 use std::path::Path;
 use std::sync::Arc;
 
+/// A noisy number, and the law of its error.
+pub(crate) type Noisy = (f64, Arc<JointLaw>);
+
 /// A release whose signature over the manifest has been checked, ready for questions. Each section's hash is
 /// checked when a question first needs it.
 pub struct Answers {
@@ -23,7 +26,9 @@ pub struct Answers {
     /// For each table of a workload the largest variance that was looked at.
     pub(crate) looked: Memo<usize, Option<f64>>,
     /// How many units had more rows than count: the noisy number, and the law of its error.
-    cut: Option<(f64, Arc<JointLaw>)>,
+    cut: Option<Noisy>,
+    /// Of each number whose ends were watched how many rows were moved to the low and to the high one.
+    moved: Vec<(Arc<Quantity>, [Noisy; 2])>,
     /// Sums of numbers.
     channels: Channels,
     /// What readers are told of the areas that questions are about.
@@ -53,14 +58,15 @@ impl Answers {
         // A plan whose arithmetic does not fit is refused here, before anything is computed from it.
         cost::check(&plan, &Frame::new(&cube, &plan.levels))?;
         let mut values = Values::new(release, &cube, &plan)?;
-        let cut = cut_units(&cube, &plan, &values)?;
+        let cut = in_all(&Subject::CutUnits, &cube, &plan, &values)?;
+        let moved = moved(&cube, &plan, &values)?;
         let read = |i| Ok::<_, QueryError>(values.values(i).map_err(crate::recover::RecoverError::from)?);
         let channels = Channels::new(&cube, &plan, read)?;
         if let Some(folder) = folder {
             values = values.kept_in(folder)?;
         }
         let evaluator = Evaluator::new(Recovery::new(cube, plan, values)?);
-        Ok(Answers { evaluator, name, looked: Memo::default(), cut, channels, areas: None })
+        Ok(Answers { evaluator, name, looked: Memo::default(), cut, moved, channels, areas: None })
     }
 
     /// The file behind the answers.
@@ -132,8 +138,13 @@ impl Answers {
     }
 
     /// How many units had more rows than count, where that was measured, and the law of its error.
-    pub(crate) fn cut(&self) -> Option<(&f64, &Arc<JointLaw>)> {
-        self.cut.as_ref().map(|(noisy, law)| (noisy, law))
+    pub(crate) fn cut(&self) -> Option<&Noisy> {
+        self.cut.as_ref()
+    }
+
+    /// How many rows were moved to the low and to the high end of a number, where that was measured.
+    pub(crate) fn moved_of(&self, quantity: &Quantity) -> Option<&[Noisy; 2]> {
+        self.moved.iter().find(|(of, _)| **of == *quantity).map(|(_, ends)| ends)
     }
 
     /// Sums of numbers, beside rows.
@@ -180,14 +191,24 @@ impl Answers {
     }
 }
 
-/// How many units had more rows than count: the noisy number, and the law of its error.
-fn cut_units(cube: &Cube, plan: &Plan, values: &Values) -> Result<Option<(f64, Arc<JointLaw>)>, QueryError> {
-    let subject = Subject::CutUnits;
-    if plan.channel(&subject).is_none() {
+/// What is measured of a subject that has no cells: one number.
+fn in_all(subject: &Subject, cube: &Cube, plan: &Plan, values: &Values) -> Result<Option<Noisy>, QueryError> {
+    if plan.channel(subject).is_none() {
         return Ok(None);
     }
-    let evaluator = Evaluator::new(Recovery::of(&subject, cube.clone(), plan.clone(), values)?);
+    let evaluator = Evaluator::new(Recovery::of(subject, cube.clone(), plan.clone(), values)?);
     let all = Aggregate::rows(Filter::everything(), None);
     let told = evaluator.joint(&[all], &[])?;
     Ok(told.into_iter().next().and_then(|g| Some((*g.estimates.first()?, g.law))))
+}
+
+/// How many rows were moved to the ends of each number, where that was measured.
+fn moved(cube: &Cube, plan: &Plan, values: &Values) -> Result<Vec<(Arc<Quantity>, [Noisy; 2])>, QueryError> {
+    let mut out = Vec::new();
+    for (quantity, _) in plan.summed() {
+        let below = in_all(&Subject::Below(quantity.clone()), cube, plan, values)?;
+        let above = in_all(&Subject::Above(quantity.clone()), cube, plan, values)?;
+        out.extend(below.zip(above).map(|(below, above)| (quantity.clone(), [below, above])));
+    }
+    Ok(out)
 }
