@@ -57,8 +57,7 @@
 // What only some features hand on or use is no mistake in a build without them: the build with all of them finds what nobody does.
 #![cfg_attr(not(feature = "cli"), allow(dead_code, unreachable_pub, unused_imports))]
 
-pub use answer::Options;
-pub use answer::QueryError;
+pub use answer::{Options, QueryError};
 pub use audit::{Audit, Verdict};
 pub use describe::Description;
 pub use face::{Answer, Dimension, Error, Figure, Level, Release, Row, Table};
@@ -90,8 +89,9 @@ mod face;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub mod options {
-    pub use crate::answer::{PriorChoice, Simultaneous, Statement};
+    pub use crate::answer::Simultaneous;
     pub use crate::law::{Interval, Method};
+    pub use crate::posterior::{PriorChoice, Statement};
 }
 
 #[doc(hidden)]

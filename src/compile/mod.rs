@@ -191,19 +191,20 @@ pub struct Options<'a> {
 /// Ranges when all that can be refused without data has been: whether so much is to be charged, to an account that stands so.
 pub(crate) type Consent<'a> = dyn FnMut(&Chain, &ledger::Charge) -> bool + 'a;
 
-/// The steps of a release from when data is opened, as a [`Watch`] hears of them: each is one part of one.
-pub mod steps {
-    /// All rows are read.
-    pub const READ: &str = "read";
-    /// The charge is on the disk; there is no noise yet.
-    pub const CHARGED: &str = "charged";
-    /// Everything is measured and written to the temporary file.
-    pub const MEASURED: &str = "measured";
-    /// The file has its name.
-    pub const SEALED: &str = "sealed";
-    /// The ledger knows it.
-    pub const NOTED: &str = "noted";
-}
+/// All rows are read.
+const READ: &str = "read";
+/// The charge is on the disk; there is no noise yet.
+const CHARGED: &str = "charged";
+/// Everything is measured and written to the temporary file.
+const MEASURED: &str = "measured";
+/// The file has its name.
+const SEALED: &str = "sealed";
+/// The ledger knows it.
+const NOTED: &str = "noted";
+
+/// The steps of a release from when data is opened, in their order, as a [`Watch`] hears of them: the first in bytes, the others as one
+/// part of one.
+pub const STEPS: [&str; 6] = [crate::secret::ingest::READING, READ, CHARGED, MEASURED, SEALED, NOTED];
 
 /// How a cost is charged: it gives the ledger's receipt.
 type Charge<'a> = Box<dyn FnOnce(Rational) -> Result<Receipt, LedgerError> + 'a>;
@@ -374,7 +375,7 @@ fn made(
     // Rows are read as the spec says; all else is about the levels that the plan speaks of.
     let data = data.read(&draft, spec, means)?;
     draft.has_room(&data)?;
-    watch.tell(steps::READ, 1, 1);
+    watch.tell(READ, 1, 1);
     going(watch)?;
     // The cost as it was recomputed from what will be emitted is what is charged.
     let charge: Charge<'_> = Box::new(|cost| {
@@ -395,11 +396,11 @@ fn made(
         })?;
         let account = job::account(spec, &entry, &receipt);
         inputs.iter_mut().for_each(|input| input.account = Some(account.clone()));
-        watch.tell(steps::CHARGED, 1, 1);
+        watch.tell(CHARGED, 1, 1);
         Ok(receipt)
     });
     let (receipt, values) = draft.measure(data, charge, options.entropy, watch, &mut writers)?;
-    watch.tell(steps::MEASURED, 1, 1);
+    watch.tell(MEASURED, 1, 1);
     going(watch)?;
     // From the first name on all is done, or nothing is.
     let files = watch.whole(|| -> Result<Vec<Sealed>, CompileError> {
@@ -419,13 +420,13 @@ fn made(
                  the charge is missing. A second release would be charged again"
             ));
         }
-        watch.tell(steps::SEALED, 1, 1);
+        watch.tell(SEALED, 1, 1);
         let hashes: Vec<&str> = files.iter().map(|f| f.blake3.as_str()).collect();
         ledger.sealed(&receipt, &hashes, options.key, options.day)?;
         watch.note("it came too late: the release is made, charged and whole");
         Ok(files)
     })?;
-    watch.tell(steps::NOTED, 1, 1);
+    watch.tell(NOTED, 1, 1);
     let mut files = files.into_iter();
     // Every draft has a file.
     let sealed = files.next().ok_or(MeasureError::NotCopies)?;

@@ -7,7 +7,7 @@ use crate::cube::{Cuboid, Frame};
 use crate::plan::{Form, Plan};
 
 /// Plans whose errors differ by less than this part are equally good: then the one that is easier to answer from is taken.
-pub const EQUAL: f64 = 1e-3;
+const EQUAL: f64 = 1e-3;
 
 /// The largest table that is asked for.
 pub(crate) fn largest<'a>(frame: &Frame, plan: &'a Plan) -> Option<&'a Cuboid> {

@@ -35,7 +35,6 @@ mod weights;
 mod within;
 pub(crate) mod worst;
 
-pub use answering::EQUAL;
 pub(crate) use answering::{answering, largest as largest_asked};
 pub(crate) use choice::choose;
 pub use choice::plan;
@@ -44,7 +43,7 @@ pub use chosen::Look;
 pub(crate) use delta::{DELTA, WithDelta, with_delta};
 pub(crate) use judge::judge;
 pub use judge::predict_at;
-pub use objective::{Objective, Target};
+pub(crate) use objective::Objective;
 pub use planned::{Candidate, PlanError, Planned};
 pub(crate) use planned::{SumSpread, score};
 pub use request::Request;

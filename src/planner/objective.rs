@@ -4,7 +4,7 @@
 //! every kind of cell of every table: see [`super::linearised`]. Components measured one by one are recovered in one way only; for whole tables
 //! budgets and recovery alternate ([`super::alternate`]).
 
-pub use crate::plan::{Objective, Target};
+pub(crate) use crate::plan::{Objective, Target};
 
 /// Among what a plan is close to the best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,4 +83,4 @@ pub(crate) const MET: f64 = 1e-6;
 
 /// A table without a target keeps the standard error of its worst cell within this factor of what the plan of least total variance
 /// gives it at the same budget. Else it would pay for others' targets without limit, and nobody would have asked for that.
-pub const CARE: f64 = 4.0;
+pub(crate) const CARE: f64 = 4.0;

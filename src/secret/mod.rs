@@ -13,4 +13,4 @@ pub mod measure;
 pub mod noise;
 pub mod project;
 
-pub use measure::Charged;
+pub use measure::charged::Charged;

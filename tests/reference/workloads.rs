@@ -6,8 +6,9 @@ use crate::strategies::{Dice, random};
 use margins::cube::{Cube, Cuboid, Level};
 use margins::exact::Rational;
 use margins::numeric::tries::tries;
+use margins::plan::Objective;
 use margins::plan::{Asks, BudgetRule, Measure, Neighbours, Noise, Ranges, Selected, Table};
-use margins::planner::{Objective, PlanError, Planned, Request, compare, plan};
+use margins::planner::{PlanError, Planned, Request, compare, plan};
 use nalgebra::DMatrix;
 use std::path::Path;
 

@@ -13,7 +13,6 @@ mod error;
 mod figure;
 pub mod tell;
 
-pub use crate::posterior::{NotUnderstood, PriorChoice, Statement};
 pub use ask::options::Options;
 pub use ask::several::{Several, best_copies};
 pub use ask::{collude, keys, linear};

@@ -8,7 +8,8 @@
 //! Where a unit's cell matters, every kind of cell has a law of its own and the largest δ counts. That is so within one release, whose
 //! scales are fixed before anything is seen: across releases ρ adds up.
 
-use super::block::{Based, Block, Telling, component_part};
+use super::block::component_part;
+use super::{Based, Block, Telling};
 use super::{Basis, Neighbours, Noise, Plan};
 use crate::cube::{Axis, Frame, Level, walsh};
 use crate::exact::Rational;

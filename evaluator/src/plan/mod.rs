@@ -24,7 +24,12 @@ pub mod weights;
 mod whole;
 
 pub use basis::Basis;
-pub use block::{Based, Block, Form, Rows, Seen, Telling};
+pub use block::{
+    Block,
+    based::{Based, Telling},
+    kind::{Form, Seen},
+    rows::Rows,
+};
 pub use channel::{Channel, Subject, subjects};
 pub use copies::{Copy, Mode, Recipient};
 pub use filters::NoRows;

@@ -1,7 +1,8 @@
 //! What `margins query` is given.
 
-use crate::answer::{Options, PriorChoice, Simultaneous, Statement};
+use crate::answer::{Options, Simultaneous};
 use crate::law::{Interval, Method};
+use crate::posterior::{PriorChoice, Statement};
 use std::path::PathBuf;
 
 /// Answer SQL queries from a release.

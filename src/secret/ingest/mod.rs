@@ -58,7 +58,7 @@ pub(crate) use memory::{least_for_units, least_memory};
 pub(crate) use numbers::Number;
 pub(in crate::secret) use numbers::numbers;
 #[cfg(feature = "parquet")]
-pub use parquet::all as all_of_parquet;
+pub use parquet::all::all as all_of_parquet;
 pub use rows::Rows;
 pub(in crate::secret) use rows::{Codes, Values};
 pub(in crate::secret) use run::{Settings, Take};
@@ -75,7 +75,7 @@ use unit::Bounding;
 use zeros::Zeros;
 
 /// The stage of reading, in bytes of the files: a bar shows their size, and no number of rows.
-pub const READING: &str = "reading";
+pub(crate) const READING: &str = "reading";
 
 /// Reads the rows of `path`, coded by the spec and bounded by its unit of privacy.
 ///

@@ -10,12 +10,12 @@
 //! A budget cannot be spent twice: [`measure`] takes the data and the [`Charged`] receipt by value. A receipt is
 //! only given for a plan whose recomputed cost is within its budget, after the ledger has been charged.
 
-mod charged;
+pub(super) mod charged;
 mod copies;
 mod error;
 mod exact;
 
-pub use charged::Charged;
+use charged::Charged;
 pub(crate) use copies::Copies;
 pub(crate) use error::MeasureError;
 pub(crate) use exact::exact_tables;

@@ -6,24 +6,23 @@
 //!
 //! To add a kind: a file here, a line in `blocks!`, and a format tag in `release::wire`.
 
-mod based;
+pub(super) mod based;
 mod component;
-mod kind;
+pub(super) mod kind;
 mod pairs;
-mod rows;
+pub(super) mod rows;
 mod table;
 mod walsh;
 
-pub use based::{Based, Telling};
+use based::Based;
 pub(crate) use component::component_part;
 pub use component::{component_norm, component_scale};
 pub(crate) use kind::Factors;
-pub use kind::{Form, Seen};
-pub use rows::Rows;
 
 use super::{Noise, limits};
 use crate::cube::{Cube, Cuboid, Frame};
-use kind::Kind;
+use kind::{Form, Kind, Seen};
+use rows::Rows;
 
 /// Makes the enum and hands every question to the kind's own file.
 macro_rules! blocks {

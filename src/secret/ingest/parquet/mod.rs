@@ -10,7 +10,7 @@
 //! | `cells` | what becomes of the cells |
 //! | `all` | every cell, for drafts of specs |
 
-mod all;
+pub(super) mod all;
 mod cells;
 mod hybrid;
 mod pages;
@@ -41,8 +41,6 @@ use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::Once;
-
-pub use all::all;
 
 /// A Parquet file whose footer has been read, as if it were the CSV file of the same table: a null is an empty cell, whole numbers
 /// are written in decimal, decimals with all the digits that their column has behind the point, fractions with the fewest digits that mean the same
