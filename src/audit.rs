@@ -76,6 +76,13 @@ pub(crate) fn fails(release: &Release) -> Result<Option<Check>, ReleaseError> {
     Ok(checks.into_iter().find(|c| matches!(c.outcome, Outcome::Failed | Outcome::Unchecked)))
 }
 
+/// The first check that a release fails, whoever signed it and without making its plan again.
+#[cfg(feature = "cli")]
+pub(crate) fn fault(release: &Release) -> Result<Option<Check>, ReleaseError> {
+    let checks = decided(release, None, false)?.checks;
+    Ok(checks.into_iter().find(|c| c.outcome == Outcome::Failed && c.what != "signer"))
+}
+
 /// All that decides; and, if so wanted, the plan made again.
 fn decided(release: &Release, public_key: Option<&str>, again: bool) -> Result<Audit, ReleaseError> {
     let verification = release.verify_all(public_key)?;

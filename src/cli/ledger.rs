@@ -5,6 +5,7 @@ mod proof;
 use super::export::tidy::field;
 use super::output::columns;
 use super::{Failure, Outcome, output, verify};
+use crate::audit;
 use crate::exact::Rational;
 use crate::ledger::proof::NO_HEAD;
 use crate::ledger::published::{Confirmed, Found, about, look, one_charge};
@@ -455,7 +456,11 @@ fn charged_here(chain: &Chain, paths: &[PathBuf]) -> (Vec<Check>, BTreeSet<usize
             (Found::Open(line), None) => (false, open(line)),
             (Found::Charged(line), None) => {
                 let charge = chain.lines().get(line - 1).and_then(|(_, e)| e.charge());
-                let (passed, more) = whom(charge, &release);
+                let (passed, more) = match audit::fault(&release) {
+                    Ok(None) => whom(charge, &release),
+                    Ok(Some(c)) => (false, format!(", but the file is not what it says: {}: {}", c.what, c.detail)),
+                    Err(e) => (false, format!(", but the file cannot be checked: {e}")),
+                };
                 sure.extend(passed.then_some(line));
                 (passed, format!("{}{more}", charged(line)))
             }

@@ -14,7 +14,7 @@ use crate::answer::Evaluator;
 use crate::cube::{Cube, Cuboid, Frame, Level, odometer};
 use crate::plan::{Asks, Form, Plan, Ranges, Selected, Table, component_variance};
 use crate::recover::Nothing;
-use crate::recover::gls::{measured_tables, narrowed};
+use crate::recover::gls::measured_tables;
 use crate::recover::zeros::Lumped;
 use crate::recover::{Recovery, row_estimator};
 use rayon::prelude::*;
@@ -67,7 +67,7 @@ pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan)
             .map(|(t, table)| closure.spread(t, &table.cuboid, &sigma2))
             .collect(),
         None => {
-            let measured = narrowed(measured_tables(plan));
+            let measured = measured_tables(plan);
             let cells = |t: &&Table| t.asks.is_cells();
             let cuboids: Vec<&Cuboid> =
                 plan.only().workload.iter().filter(cells).map(|t| &t.cuboid).collect();

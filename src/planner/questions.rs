@@ -12,7 +12,7 @@ use super::strategy::NotApplicable;
 use crate::cube::Frame;
 use crate::exact::Rational;
 use crate::plan::cost::{self, CostError};
-use crate::plan::{Block, BudgetRule, Channel, Measure, Measurement, Plan, Rows, noise_variance};
+use crate::plan::{Block, BudgetRule, Channel, Measure, Measurement, Plan, Rows, noise_variance, round};
 use std::sync::Arc;
 
 /// The rows at a scale; its budget is what the request allows.
@@ -48,12 +48,21 @@ pub(super) fn choose(request: &Request, rows: &Rows) -> Result<Choice, PlanError
     if scale > request.noise.largest_scale() {
         return Err(PlanError::Budget);
     }
-    let mut plan = plan(request, rows, scale);
-    if let Some(share) = request.cut_units {
-        plan.channels.push(Channel::cut_units(cost::scale_within(plan.noise, request.budget, share)?));
+    let at = |scale: Rational| {
+        let mut plan = plan(request, rows, scale);
+        if let Some(share) = request.cut_units {
+            plan.channels.push(Channel::cut_units(cost::scale_within(plan.noise, request.budget, share)?));
+        }
+        let frame = Frame::new(&request.cube, &plan.levels);
+        let cost = cost::cost(&plan, &frame)?;
+        Ok::<_, PlanError>((plan, frame, cost))
+    };
+    let (mut plan, mut frame, mut cost) = at(scale)?;
+    if cost.total > plan.budget {
+        // Costs are summed in parts, each rounded up: a little more noise makes room for that.
+        let more = round::up(scale.to_f64() * (1.0 + 1e-12)).ok_or(PlanError::Budget)?;
+        (plan, frame, cost) = at(more)?;
     }
-    let frame = Frame::new(&request.cube, &plan.levels);
-    let cost = cost::cost(&plan, &frame)?;
     if cost.total > plan.budget {
         return Err(PlanError::OverBudget(cost.total, plan.budget));
     }

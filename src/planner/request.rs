@@ -1,10 +1,9 @@
 //! What a plan is made from: the spec's public part, with no data and no file names.
 
-use super::{Objective, Target};
 use crate::cube::Quantity;
 use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
-use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Rows, Share, Table};
+use crate::plan::{BudgetRule, Measure, Neighbours, Noise, Objective, Rows, Share, Table, Target};
 use crate::watch::Watch;
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -155,9 +155,10 @@ fn nine_digits(x: f64) -> Option<Rational> {
         .find(|r| r.to_f64() >= x)
 }
 
-/// By how much the worst margin of a plan is off its target.
-fn off(request: &Request, planned: &Planned) -> f64 {
-    outcomes(request, planned).iter().map(|o| o.predicted / o.wanted).fold(0.0, f64::max)
+/// By how much the worst margin is off its target. Noise in whole numbers may leave no margin at all, which says nothing of a smaller budget:
+/// it counts as a hundredth.
+fn off(outcomes: &[Outcome]) -> f64 {
+    outcomes.iter().map(|o| o.predicted / o.wanted).fold(0.01, f64::max)
 }
 
 /// The least budget for plans of whole tables. A budget that does not suffice makes a plan as precise as it can be by the targets, and what it
@@ -167,7 +168,7 @@ fn by_scaling(request: &Request, planned: &Planned, outcomes: &[Outcome]) -> Opt
     let noise = planned.plan.noise;
     let mut at = request.clone();
     let mut tight = planned.clone();
-    let mut worst = outcomes.iter().map(|o| o.predicted / o.wanted).fold(0.0, f64::max);
+    let mut worst = off(outcomes);
     for _ in 0..4 {
         let enough = at.budget.to_f64() * noise.power(worst);
         if worst > 1.0 + MET
@@ -181,7 +182,7 @@ fn by_scaling(request: &Request, planned: &Planned, outcomes: &[Outcome]) -> Opt
         poorer.budget = nine_digits(0.7 * enough)?;
         let Ok(plan) = plan(&poorer) else { break };
         (at, tight) = (poorer, plan);
-        worst = off(&at, &tight);
+        worst = off(&self::outcomes(&at, &tight));
     }
     let enough = at.budget.to_f64() * noise.power(worst);
     // The law of whole-number noise is not quite that of another scale.

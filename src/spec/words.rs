@@ -62,7 +62,11 @@ pub(super) const BUDGETS: Words<BudgetRule> = &[
 pub(super) const OBJECTIVES: Words<Objective> = &[
     ("total", Objective::Total, "the least weighted total variance (default)"),
     ("worst", Objective::Worst, "the least largest variance of an answer, times its table's weight"),
-    ("targets", Objective::Targets, "the least budget that meets every `margin`"),
+    (
+        "targets",
+        Objective::Targets,
+        "every `margin` met, then the least weighted total variance; `plan` says the least budget that meets them",
+    ),
 ];
 
 #[cfg(test)]

@@ -331,3 +331,15 @@ fn tables_without_a_target_are_taken_care_of() {
     }
     assert_eq!(tried, 6);
 }
+
+/// Where a budget leaves no margin at all, the least that meets a wide target is found all the same.
+#[test]
+fn far_too_large_a_budget_has_a_least() {
+    let mut r = request(cubes().remove(1), every(&cubes()[1], 2), Noise::Laplace, "10");
+    (r.measure, r.objective) = (Some(Measure::Base), Objective::Targets);
+    r.targets = vec![target("12", "0.95"); r.workload.len()];
+    let report = targets(&r, &plan(&r).unwrap()).unwrap().unwrap();
+    assert!(report.outcomes.iter().all(|o| o.met && o.predicted == 0.0));
+    let least = report.least.unwrap().budget.to_f64();
+    assert!((0.05..1.0).contains(&least), "{least}");
+}

@@ -4,7 +4,6 @@ mod change;
 mod coverage;
 mod simultaneous;
 
-use super::Statement;
 use super::figure::question::Question;
 use super::figure::{Basis, ErrorOf, Pairs};
 use super::tell::tables::Evaluator;
@@ -14,6 +13,7 @@ use crate::joint::{How, JointLaw};
 use crate::law::{ErrorLaw, Generator, Interval, Method, NoiseLaw, Term};
 use crate::numeric::tries::tries;
 use crate::plan::{Block, Measure, Noise, Plan};
+use crate::posterior::Statement;
 use crate::posterior::{CountPosterior, Prior};
 use crate::recover::Recovery;
 use crate::release::wire;

@@ -5,7 +5,9 @@ use super::{Format, output};
 use crate::answer::Several;
 use crate::cli::Failure;
 use crate::records::{Records, Values};
-use serde_json::{Map, Value, json};
+use serde_json::json;
+use serde_json::value::{RawValue, Value, to_raw_value};
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -14,11 +16,23 @@ const MOST: u64 = 1 << 28;
 /// Its name.
 const NAME: &str = "datapackage.json";
 
+/// As it stands in the file: not a digit of what others wrote is changed.
+type Map = BTreeMap<String, Box<RawValue>>;
+
+/// What of another file's description must not be said twice.
+#[derive(serde::Deserialize)]
+struct Other {
+    #[serde(default)]
+    path: Value,
+    #[serde(default)]
+    name: Value,
+}
+
 /// The description of a folder's files.
 pub(super) struct Package {
     path: PathBuf,
     /// What stands in it, if it is there.
-    found: Option<Map<String, Value>>,
+    found: Option<Map>,
 }
 
 impl Package {
@@ -32,8 +46,8 @@ impl Package {
         let found = match crate::files::text(&path, MOST) {
             Err(e) if e.kind() == ErrorKind::NotFound => None,
             Err(e) => return Err(refused(&e)),
-            Ok(text) => match serde_json::from_str(&text) {
-                Ok(Value::Object(map)) if map.get("resources").is_some_and(Value::is_array) => Some(map),
+            Ok(text) => match serde_json::from_str::<Map>(&text) {
+                Ok(map) if resources(&map).is_some() => Some(map),
                 _ => return Err(refused(&"it is no data package")),
             },
         };
@@ -48,33 +62,44 @@ impl Package {
         file: &Path,
         of: &Several,
     ) -> Result<(PathBuf, String), Failure> {
-        let mut package = self.found.unwrap_or_else(|| fresh(of));
-        let own = resource(made, format, file);
-        if let Some(Value::Array(resources)) = package.get_mut("resources") {
-            resources.retain(|r| r.get("path") != own.get("path"));
-            resources.push(own);
-        }
+        let mut package = self.found.unwrap_or_default();
+        package.entry("profile".into()).or_insert(to_raw_value("data-package")?);
+        let path = text(file.file_name());
+        let mut others = resources(&package).unwrap_or_default();
+        let read = |r: &RawValue| serde_json::from_str::<Other>(r.get()).ok();
+        others.retain(|r| read(r).is_none_or(|r| r.path != path.as_str()));
+        let taken: Vec<Value> = others.iter().filter_map(|r| read(r)).map(|r| r.name).collect();
+        let name = name(&path, |name| taken.iter().any(|t| t == name));
+        let own = serde_json::to_string_pretty(&resource(made, format, (name, path), of))?;
+        // Text in JSON has no line breaks: those are its layout.
+        let own = own.replace('\n', "\n    ");
+        let all: Vec<&str> = others.iter().map(|r| r.get()).chain([&own[..]]).collect();
+        let all = format!("[\n    {}\n  ]", all.join(",\n    "));
+        package.insert("resources".into(), RawValue::from_string(all)?);
         Ok((self.path, serde_json::to_string_pretty(&package)? + "\n"))
     }
 }
 
-/// A package of the first release's name and terms.
-fn fresh(of: &Several) -> Map<String, Value> {
-    let mut package = Map::new();
-    package.insert("profile".into(), "data-package".into());
-    package.insert("resources".into(), json!([]));
-    let Some(about) = of.releases().first().map(|r| &r.release().manifest().about) else { return package };
-    package.insert("name".into(), about.name.to_lowercase().into());
-    package.insert("title".into(), about.title.as_str().into());
-    if let Some(licence) = &about.licence {
-        package.insert("licenses".into(), json!([{ "name": licence }]));
-    }
-    package
+/// The descriptions of files in a package.
+fn resources(package: &Map) -> Option<Vec<Box<RawValue>>> {
+    serde_json::from_str(package.get("resources")?.get()).ok()
 }
 
-/// What is said of a file of records: its columns, and the report.
-fn resource(made: &Records, format: Format, file: &Path) -> Value {
-    let text = |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+fn text(part: Option<&std::ffi::OsStr>) -> String {
+    part.unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// A file's name as a package may have it: lower-case letters, digits, and a few marks; and no other file's.
+fn name(file: &str, taken: impl Fn(&str) -> bool) -> String {
+    let may =
+        |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c.to_ascii_lowercase() } else { '-' };
+    let plain: String = file.chars().map(may).collect();
+    let numbered = (2u32..).map(|n| format!("{plain}-{n}"));
+    std::iter::once(plain.clone()).chain(numbered).find(|name| !taken(name)).unwrap_or(plain)
+}
+
+/// What is said of a file of records: of which releases it is and on whose terms, its columns, and the report.
+fn resource(made: &Records, format: Format, (name, path): (String, String), of: &Several) -> Value {
     let field = |name: &str, values: &Values| {
         let kind = match values {
             Values::Labels(..) | Values::Texts(_) => "string",
@@ -91,15 +116,24 @@ fn resource(made: &Records, format: Format, file: &Path) -> Value {
         Format::Csv => ("text/csv", "csv"),
         Format::Parquet => ("application/vnd.apache.parquet", "parquet"),
     };
-    json!({
-        "name": text(file.file_name()).to_lowercase(),
-        "path": text(file.file_name()),
-        "title": "Synthetic records",
+    let about = || of.releases().iter().map(|r| &r.release().manifest().about);
+    let titles: Vec<&str> = about().map(|a| a.title.as_str()).collect();
+    let mut licences: Vec<&str> = about().filter_map(|a| a.licence.as_deref()).collect();
+    licences.dedup();
+    let mut own = json!({
+        "name": name,
+        "path": path,
+        "title": format!("Synthetic records of {}", titles.join(", ")),
+        "sources": titles.iter().map(|title| json!({ "title": title })).collect::<Vec<_>>(),
         "description": made.report().notes.join(" "),
         "profile": "tabular-data-resource",
         "mediatype": mediatype,
         "format": ending,
         "schema": { "fields": fields.chain(weight).collect::<Vec<_>>() },
         "records": made.report(),
-    })
+    });
+    if let (false, Some(own)) = (licences.is_empty(), own.as_object_mut()) {
+        own.insert("licenses".into(), licences.iter().map(|name| json!({ "name": name })).collect());
+    }
+    own
 }

@@ -70,3 +70,27 @@ fn a_lie_about_whom_a_charge_costs_is_found() {
     );
     assert_eq!((table.cells.clone(), about(&table, &tables)), (None, Confirmed::Everybody));
 }
+
+/// What a budget of any fraction leaves for rounding is found: exchanged rows cost what sums of parts, each rounded up, come to.
+#[test]
+fn a_question_fits_any_budget() {
+    for (budget, sql) in [
+        (
+            "rho = \"1/10\"",
+            "SELECT 3 * COUNT(*) FILTER (WHERE age < 5) + COUNT(*) FILTER (WHERE sex = 'F') FROM a",
+        ),
+        ("rho = \"1/3\"", "SELECT COUNT(*) FROM a WHERE age < 5"),
+        ("epsilon = \"1/10\"", "SELECT COUNT(*) FROM a WHERE age < 5"),
+    ] {
+        for neighbours in ["add-remove", "substitute"] {
+            let text = asked("a", "", &format!("neighbours = \"{neighbours}\"\n"), sql);
+            let spec = spec(&text.replace("epsilon = \"1/4\"", budget));
+            let planned = crate::planner::plan(&spec.request().unwrap()).unwrap();
+            let used = planned.cost.total.to_f64() / planned.plan.budget.to_f64();
+            assert!(
+                planned.cost.total <= planned.plan.budget && used > 1.0 - 1e-9,
+                "{budget} {neighbours} {used}"
+            );
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! The error of sums of cells where components are not recovered independently of each other: from the covariances of the cells.
 
-use super::unequal::{kinds_of, query_variance};
+use super::unequal::{kinds_of, narrower, noises, query_variance};
 use crate::cube::{Cube, Cuboid, Frame, Level, odometer};
 use crate::plan::{Asks, Selected, Table};
 use crate::planner::closure::Spread;
@@ -132,8 +132,9 @@ impl Block {
             places = places.iter().flat_map(|&p| nodes.iter().map(move |&k| p * n + k)).collect();
         }
         let cells: usize = shape.iter().map(|s| s.0).product();
-        let gls = Gls::new(frame, measured, false).beside(exact);
-        let covariance = places
+        let narrow = narrower(measured);
+        let gls = Gls::new(frame, narrow.as_deref().unwrap_or(measured), false).beside(exact);
+        let solved = places
             .iter()
             .map(|&place| {
                 let mut query = vec![0.0; cells];
@@ -141,11 +142,24 @@ impl Block {
                 let mut parts = Parts::new();
                 Gls::gather(frame, &table.cuboid, query, &mut parts);
                 parts.retain(|a, _| !exact.iter().any(|e| a.is_below(e)));
-                let solved = gls.solve(parts).ok()?;
-                let column = gls.build(&table.cuboid, &solved);
-                Some(places.iter().map(|&p| column[p]).collect())
+                gls.solve(parts).ok()
             })
-            .collect::<Option<Vec<Vec<f64>>>>()?;
+            .collect::<Option<Vec<Parts>>>()?;
+        let covariance: Vec<Vec<f64>> = match &narrow {
+            None => {
+                let row = |v| {
+                    let column = gls.build(&table.cuboid, v);
+                    places.iter().map(|&p| column[p]).collect()
+                };
+                solved.iter().map(row).collect()
+            }
+            Some(narrow) => {
+                let noises: Vec<Vec<f64>> =
+                    solved.iter().map(|v| noises(&gls, frame, measured, narrow, v)).collect();
+                let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum();
+                noises.iter().map(|a| noises.iter().map(|b| product(a, b)).collect()).collect()
+            }
+        };
         Some(Block { covariance, asked })
     }
 

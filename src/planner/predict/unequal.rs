@@ -4,7 +4,7 @@
 use super::one_tree::{self, OneTree};
 use crate::cube::{Axis, Cuboid, Frame, Level, odometer};
 use crate::planner::closure::Spread;
-use crate::recover::gls::{Gls, Parts, Weighted};
+use crate::recover::gls::{Gls, Parts, Weighted, narrowed};
 use crate::watch::Watch;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
@@ -218,6 +218,11 @@ pub(super) fn query_variance(
     let mut q = Parts::new();
     Gls::gather(frame, cuboid, query, &mut q);
     q.retain(|a, _| !exact.iter().any(|e| a.is_below(e)));
+    if let Some(narrow) = narrower(measured) {
+        let gls = Gls::new(frame, &narrow, false).beside(exact);
+        let Ok(v) = gls.solve(q) else { return f64::INFINITY };
+        return noises(&gls, frame, measured, &narrow, &v).into_iter().map(|c| c * c).sum();
+    }
     let gls = Gls::new(frame, measured, false).beside(exact).for_variances();
     let Ok(v) = gls.solve(q.clone()) else { return f64::INFINITY };
     // In a fixed order: the sum's last digit may decide between two plans.
@@ -229,4 +234,28 @@ pub(super) fn query_variance(
             v.get(a).map_or(0.0, |v| v.iter().zip(q).zip(m).map(|((v, q), m)| v * q * m as f64).sum())
         })
         .sum()
+}
+
+/// The tables by which recovery solves, where these weights lie too far apart for double precision.
+pub(super) fn narrower(measured: &[Weighted]) -> Option<Vec<Weighted>> {
+    let narrow = narrowed(measured.to_vec());
+    let changed = narrow.iter().zip(measured).any(|(n, m)| n.weight != m.weight);
+    changed.then_some(narrow)
+}
+
+/// How much of every noise is in an estimate that is solved by narrower weights, in standard deviations: the law that its answer has.
+pub(super) fn noises(
+    gls: &Gls,
+    frame: &Frame,
+    measured: &[Weighted],
+    narrow: &[Weighted],
+    solved: &Parts,
+) -> Vec<f64> {
+    let of = |(n, m): (&Weighted, &Weighted)| {
+        let copies = frame.multiplicity(&m.cuboid);
+        let scale = 1.0 / m.weight;
+        let one = move |(c, m): (f64, u64)| c * libm::sqrt(m as f64 * scale);
+        gls.weights(n, solved).into_iter().zip(copies).map(one).collect::<Vec<f64>>()
+    };
+    narrow.iter().zip(measured).filter(|(_, m)| m.weight > 0.0).flat_map(of).collect()
 }

@@ -21,7 +21,7 @@ pub(crate) use kind::Factors;
 
 use super::{Noise, limits};
 use crate::cube::{Cube, Cuboid, Frame};
-use kind::{Form, Kind, Seen};
+use kind::{Form, Kind};
 use rows::Rows;
 
 /// Makes the enum and hands every question to the kind's own file.

@@ -216,7 +216,7 @@ fn long_values_among_short_ones() {
         assert_eq!(refused(rayon::current_num_threads() as u64 * (140 << 20)), None);
     }
     made(WriterVersion::PARQUET_1_0, 1000, 70 << 20, 1);
-    let drafted = all(&path, Ok::<_, IngestError>, |_, _| ());
+    let drafted = all::all(&path, Ok::<_, IngestError>, |_, _| ());
     let endless = "the Parquet file has values that are too long to draft a spec of";
     assert_eq!(drafted.unwrap_err().to_string(), endless);
 }

@@ -18,6 +18,9 @@ const MOST_COEFFICIENTS: f64 = 1e10;
 /// How many words of what a law depends on are kept with it.
 const MOST_LOOK: usize = 1 << 12;
 
+/// The most nodes that are gone through to make all kinds of groups at once.
+const MOST_MADE: f64 = (1u64 << 24) as f64;
+
 /// What one dimension contributes to all aggregates together.
 pub(super) struct Side {
     pub(super) dim: usize,
@@ -55,8 +58,8 @@ pub(super) struct Kind {
 pub(super) enum Kinds {
     /// And for each group its kind.
     Few(Vec<Kind>, Vec<usize>),
-    /// So many groups, each a kind of its own that is made when it is looked at.
-    Apart(usize),
+    /// Too many to make them all: for each group the first that looks like it, whose kind is made when it is looked at.
+    Apart(Vec<u32>),
 }
 
 impl Kinds {
@@ -68,20 +71,27 @@ impl Kinds {
                 kind_of.iter().for_each(|&k| each[k].1 += 1.0);
                 each
             }
-            Kinds::Apart(groups) => (0..*groups as u32).map(|group| (group, 1.0)).collect(),
+            Kinds::Apart(like) => {
+                let mut each: BTreeMap<u32, f64> = BTreeMap::new();
+                like.iter().for_each(|&group| *each.entry(group).or_default() += 1.0);
+                each.into_iter().collect()
+            }
         }
     }
 
     fn len(&self) -> usize {
         match self {
             Kinds::Few(kinds, _) => kinds.len(),
-            Kinds::Apart(groups) => *groups,
+            Kinds::Apart(like) => (0u32..).zip(like).filter(|(group, like)| group == *like).count(),
         }
     }
 
     /// The number of a group's kind.
     fn of(&self, group: usize) -> usize {
-        if let Kinds::Few(_, kind_of) = self { kind_of[group] } else { group }
+        match self {
+            Kinds::Few(_, kind_of) => kind_of[group],
+            Kinds::Apart(like) => like[group] as usize,
+        }
     }
 }
 
@@ -174,7 +184,7 @@ impl<S: Source> Evaluator<S> {
         let lumps = self.recovery.lumps(side.dim);
         let own = side.group.is_some_and(|(_, g)| g > self.cube().dimensions[side.dim].finest());
         if own || side.group.is_some() && self.recovery.prunes(side.dim) {
-            return Kinds::Apart(side.groups);
+            return Kinds::Apart((0..side.groups as u32).collect());
         }
         // Groups that a symmetry of the (coloured) axis maps to each other are of one kind.
         let orbit: Vec<u32> = match side.group.map(|(_, g)| axis.rung(g)) {
@@ -184,6 +194,12 @@ impl<S: Source> Evaluator<S> {
             // is worked out by itself.
             Some(_) => (0..side.groups as u32).collect(),
         };
+        let orbits = orbit.iter().max().map_or(0, |&o| o as usize + 1);
+        if orbits as f64 * side.colour.len() as f64 > MOST_MADE {
+            let mut first: Vec<Option<u32>> = vec![None; orbits];
+            let like = (0u32..).zip(&orbit).map(|(group, &o)| *first[o as usize].get_or_insert(group));
+            return Kinds::Apart(like.collect());
+        }
         let mut kinds: Vec<Kind> = Vec::new();
         let mut of_orbit: HashMap<u32, usize> = HashMap::new();
         let kind_of = orbit
@@ -219,10 +235,12 @@ pub(super) struct Laws<'a, S> {
 }
 
 impl<'a, S: Source> Laws<'a, S> {
+    /// Of all groups, or of `one` that is asked for.
     pub(super) fn new(
         evaluator: &'a Evaluator<S>,
         parts: &'a [Part<'a>],
         group_by: &[Level],
+        one: bool,
     ) -> Result<Laws<'a, S>, AnswerError> {
         let sides = evaluator.sides(parts, group_by);
         let classes = |s: &Side| s.colour.iter().max().map_or(1, |&c| c as usize + 1);
@@ -231,7 +249,7 @@ impl<'a, S: Source> Laws<'a, S> {
             return Err(AnswerError::Intricate);
         }
         let kinds: Vec<_> = sides.iter().map(|s| evaluator.kinds(s)).collect();
-        let several = kinds.iter().map(|k| k.len() as f64).product::<f64>();
+        let several = if one { 1.0 } else { kinds.iter().map(|k| k.len() as f64).product::<f64>() };
         let each: f64 = parts.iter().map(|p| evaluator.recovery.coefficients_behind(&p.cuboid)).sum();
         if several * each > MOST_COEFFICIENTS {
             return Err(RecoverError::TooMuch("the law of every row's error".into()).into());

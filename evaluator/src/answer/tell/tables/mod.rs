@@ -110,7 +110,7 @@ impl<S: Source> Evaluator<S> {
         let parts: Vec<Part> = aggregates.iter().map(|a| self.part(a, group_by)).collect::<Result<_, _>>()?;
         let estimates: Vec<(Vec<usize>, Vec<f64>)> =
             parts.iter().map(|p| self.estimates(p, &sizes)).collect::<Result<_, _>>()?;
-        let mut laws = Laws::new(self, &parts, group_by)?;
+        let mut laws = Laws::new(self, &parts, group_by, false)?;
         let row = |nodes: &Vec<u32>| {
             let at =
                 |strides: &[usize]| nodes.iter().zip(strides).map(|(&n, s)| n as usize * s).sum::<usize>();
@@ -160,7 +160,7 @@ impl<S: Source> Evaluator<S> {
         let everything = Aggregate::rows(Filter::everything(), None);
         let group_by: Vec<_> = cuboid.iter().collect();
         let parts = [self.part(&everything, &group_by)?];
-        let mut laws = Laws::new(self, &parts, &group_by)?;
+        let mut laws = Laws::new(self, &parts, &group_by, false)?;
         // One group of each kind along every dimension.
         let firsts: Vec<Vec<u32>> = (0..group_by.len())
             .map(|position| {
@@ -201,7 +201,7 @@ impl<S: Source> Evaluator<S> {
         nodes: &[u32],
     ) -> Result<ErrorLaw, AnswerError> {
         let parts: Vec<Part> = aggregates.iter().map(|a| self.part(a, group_by)).collect::<Result<_, _>>()?;
-        Ok(Laws::new(self, &parts, group_by)?.of(nodes)?.combine(coefficients)?)
+        Ok(Laws::new(self, &parts, group_by, true)?.of(nodes)?.combine(coefficients)?)
     }
 
     /// The cells of a table by kinds that neither what was measured nor any declared empty cell tells apart: of each kind how many there are,
@@ -214,7 +214,7 @@ impl<S: Source> Evaluator<S> {
         let everything = Aggregate::rows(Filter::everything(), None);
         let group_by: Vec<_> = cuboid.iter().collect();
         let parts = [self.part(&everything, &group_by)?];
-        let mut laws = Laws::new(self, &parts, &group_by)?;
+        let mut laws = Laws::new(self, &parts, &group_by, false)?;
         // For every dimension one group of each kind, and how many there are.
         let of = |position: usize| {
             let side = laws.sides.iter().position(|s| s.group.is_some_and(|(i, _)| i == position));
