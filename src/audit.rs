@@ -18,6 +18,8 @@ mod spec;
 mod tests;
 
 use crate::exact::Rational;
+#[cfg(feature = "cli")]
+use crate::release::is_not_private_key;
 #[cfg(feature = "compile")]
 use crate::release::trusted::Trusted;
 use crate::release::{Check, Outcome, Release, ReleaseError};
@@ -76,11 +78,13 @@ pub(crate) fn fails(release: &Release) -> Result<Option<Check>, ReleaseError> {
     Ok(checks.into_iter().find(|c| matches!(c.outcome, Outcome::Failed | Outcome::Unchecked)))
 }
 
-/// The first check that a release fails, whoever signed it and without making its plan again.
+/// The first check that a release fails, whoever signed it (also with the key that everybody has) and without making its plan again.
 #[cfg(feature = "cli")]
 pub(crate) fn fault(release: &Release) -> Result<Option<Check>, ReleaseError> {
     let checks = decided(release, None, false)?.checks;
-    Ok(checks.into_iter().find(|c| c.outcome == Outcome::Failed && c.what != "signer"))
+    let known = is_not_private_key(&release.manifest().signer.public_key);
+    let of_key = |c: &Check| c.what == "signer" || known && c.what == "privacy";
+    Ok(checks.into_iter().find(|c| c.outcome == Outcome::Failed && !of_key(c)))
 }
 
 /// All that decides; and, if so wanted, the plan made again.
