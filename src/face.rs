@@ -470,11 +470,6 @@ impl<'a> Row<'a> {
             other => Err(self.wrong(name, other, "a plain number")),
         }
     }
-
-    /// Whether a column holds a figure here, by the same name as [`Row::figure`] takes.
-    pub fn has_figure(&self, name: &str) -> bool {
-        matches!(self.cell(name), Ok(ResultCell::Figure(_)))
-    }
 }
 
 #[cfg(all(test, feature = "compile"))]

@@ -98,16 +98,13 @@ pub mod options {
 pub mod audit;
 #[cfg(feature = "spec")]
 use margins_evaluator::calendar;
-#[cfg(feature = "spec")]
-#[doc(hidden)]
-pub use margins_evaluator::files;
 #[cfg(feature = "compile")]
 #[doc(hidden)]
 pub use margins_evaluator::interrupt;
 #[doc(hidden)]
 pub use margins_evaluator::{
-    answer, cube, describe, history, plan, posterior, projection, records, recover, release, render, sql,
-    visible, watch,
+    answer, cube, describe, files, history, plan, posterior, projection, records, recover, release, render,
+    sql, visible, watch,
 };
 #[doc(hidden)]
 pub use margins_law::{exact, law, numeric};

@@ -7,7 +7,7 @@
 // What only some features hand on is no mistake in a build without them.
 #![cfg_attr(not(feature = "compile"), allow(unreachable_pub))]
 
-pub use margins_law::{exact, law, loss, numeric};
+pub(crate) use margins_law::{exact, law, loss, numeric};
 
 pub mod answer;
 pub mod calendar;

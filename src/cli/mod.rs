@@ -31,7 +31,7 @@ mod progress;
 mod projection;
 pub mod query;
 mod records;
-pub mod refusal;
+mod refusal;
 mod release;
 mod schema;
 mod sign;

@@ -5,7 +5,7 @@ use crate::make::MakeError;
 use crate::spec::SpecErrors;
 
 /// Spec errors as they are shown: with colour on a terminal.
-pub fn spec_failure(errors: SpecErrors) -> Failure {
+pub(crate) fn spec_failure(errors: SpecErrors) -> Failure {
     Failure::Rendered(errors.render(terminal::colours()))
 }
 

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A workload's components, indexed. The order is that of first need, so it depends on the spec alone.
-pub struct Closure {
+pub(crate) struct Closure {
     /// All components below the workload's tables.
     pub components: Vec<Cuboid>,
     /// For each table the indices of its components, in the order of [`Frame::below`].
@@ -105,7 +105,7 @@ impl Spread {
 
 impl Closure {
     /// The closure of a workload.
-    pub fn new(cube: &Cube, frame: &Frame, workload: &[Table]) -> Closure {
+    pub(crate) fn new(cube: &Cube, frame: &Frame, workload: &[Table]) -> Closure {
         let mut closure = Closure {
             components: Vec::new(),
             tables: Vec::new(),

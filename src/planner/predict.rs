@@ -51,7 +51,7 @@ impl Prediction {
 }
 
 /// Predicts the error of every workload table of a plan's first channel: of rows, or of the one that the plan is for [alone](Plan::alone).
-pub fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan) -> Prediction {
+pub(crate) fn predict(request: &Request, frame: &Frame, closure: &Closure, plan: &Plan) -> Prediction {
     let over = over_bases(&request.cube, frame, closure, plan, &request.workload);
     let closure = over.as_ref().unwrap_or(closure);
     let mut worst = BTreeMap::new();

@@ -183,7 +183,7 @@ fn no_folder_has_many_files() {
 }
 
 /// So many `pub` items the house and the lab have at the most: what nobody outside a package uses is `pub(crate)`. It only shrinks.
-const PUBLIC: usize = 1414;
+const PUBLIC: usize = 1400;
 
 /// How many items of a text are public to other packages.
 fn public(text: &str) -> usize {

@@ -13,7 +13,7 @@ use margins::numeric::tries::tries;
 use margins::plan::{Block, Measure, Noise, Rows, cost};
 use margins::plan::{Objective, Target};
 use margins::planner::targets::targets;
-use margins::planner::{PlanError, Planned, Request, plan, strategy};
+use margins::planner::{PlanError, Planned, Request, plan, predict_at, strategy};
 use margins::recover::Recovery;
 use margins::recover::zeros::Lumped;
 use nalgebra::{DMatrix, DVector};
@@ -62,14 +62,13 @@ fn the_worst_cell_cannot_be_improved() {
         assert!((worst.prediction.max / certificate.value - 1.0).abs() < 1e-6);
         assert!(worst.prediction.max > certificate.bound * (1.0 - 1e-6));
         let frame = Frame::new(&cube, &worst.plan.levels);
-        let closure = margins::planner::closure::Closure::new(&cube, &frame, &r.workload);
         for i in 0..worst.plan.rows().measurements.len() {
             for factor in ["9/10", "11/10"] {
                 let mut p = worst.plan.clone();
                 let m = &mut p.rows_mut().measurements[i];
                 m.scale = m.scale.checked_mul(factor.parse().unwrap()).unwrap();
                 let spent = cost::cost(&p, &frame).unwrap().total.to_f64() / p.budget.to_f64();
-                let error = margins::planner::predict::predict(&r, &frame, &closure, &p).max;
+                let error = predict_at(&r, &p, 1.0).unwrap().max;
                 assert!(error * spent > worst.prediction.max * (1.0 - 1e-6), "group {i} by {factor}");
             }
         }

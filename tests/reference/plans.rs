@@ -7,7 +7,7 @@ use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
 use margins::numeric::tries::tries;
 use margins::plan::{Block, BudgetRule, Measure, Neighbours, Noise, Table, cost};
-use margins::planner::{PlanError, Planned, Request, plan, strategy};
+use margins::planner::{PlanError, Planned, Request, plan, predict_at, strategy};
 use nalgebra::DMatrix;
 
 pub(crate) fn every(cube: &Cube, k: usize) -> Vec<Table> {
@@ -116,9 +116,7 @@ fn least_squares_at_given_budgets() {
     for (m, epsilon) in p.rows_mut().measurements.iter_mut().zip(["4/9000", "5/9000"]) {
         m.scale = Rational::ONE.checked_div(epsilon.parse().unwrap()).unwrap();
     }
-    let frame = Frame::new(&cube, &p.levels);
-    let closure = margins::planner::closure::Closure::new(&cube, &frame, &workload);
-    let prediction = margins::planner::predict::predict(&r, &frame, &closure, &p);
+    let prediction = predict_at(&r, &p, 1.0).unwrap();
     close(prediction.total * 1e-6, 30.0126, 1e-5);
     close(prediction.tables[0].mean * 1e-6, 5.6842, 1e-4);
     close(prediction.tables[1].mean * 1e-6, 4.6611, 1e-4);
@@ -243,14 +241,13 @@ fn residual_budgets_cannot_be_improved() {
     let r = request(cube.clone(), w.clone(), Noise::Gaussian, "1/100");
     let best = planned(r.clone(), Measure::Residual, BudgetRule::Optimal);
     let frame = Frame::new(&cube, &best.plan.levels);
-    let closure = margins::planner::closure::Closure::new(&cube, &frame, &w);
     for i in 0..best.plan.rows().measurements.len() {
         for factor in ["9/10", "11/10"] {
             let mut p = best.plan.clone();
             let m = &mut p.rows_mut().measurements[i];
             m.scale = m.scale.checked_mul(factor.parse().unwrap()).unwrap();
             let spent = cost::cost(&p, &frame).unwrap().total.to_f64() / p.budget.to_f64();
-            let error = margins::planner::predict::predict(&r, &frame, &closure, &p).weighted_total;
+            let error = predict_at(&r, &p, 1.0).unwrap().weighted_total;
             assert!(error * spent > best.prediction.weighted_total * (1.0 - 1e-9), "group {i}");
         }
     }

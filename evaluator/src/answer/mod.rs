@@ -13,9 +13,11 @@ mod error;
 mod figure;
 pub mod tell;
 
-pub use ask::options::Options;
-pub use ask::several::{Several, best_copies};
-pub use ask::{collude, keys, linear};
+pub use ask::{
+    collude, keys, linear,
+    options::Options,
+    several::{Several, best_copies},
+};
 pub use decorate::simultaneous::Simultaneous;
 pub use error::{AnswerError, QueryError};
 pub use tell::open::Answers;

@@ -5,7 +5,7 @@ use std::fmt;
 /// The first format version. It stays readable for ever, and nothing is added to it.
 pub const FIRST_FORMAT: u32 = 1;
 /// Set in a tag when a reader that does not know the section must refuse the file.
-pub const CRITICAL: u32 = 1 << 31;
+pub(crate) const CRITICAL: u32 = 1 << 31;
 
 /// What a section holds. Closed, with fixed tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

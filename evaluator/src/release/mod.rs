@@ -64,21 +64,18 @@ mod writer;
 mod tests;
 
 pub use error::ReleaseError;
-pub use kind::{CRITICAL, FIRST_FORMAT, Kind};
+pub use kind::{FIRST_FORMAT, Kind};
 pub(crate) use layout::MAX_SIGNATURE;
 pub use layout::{FORMAT, MAGIC, MAX_SECTION, MAX_SECTIONS};
 pub(crate) use manifest::Section;
 pub use manifest::{
     About, Account, AccountName, Accounting, Amount, Approximate, Currency, Dataset, LISTED_MEASUREMENTS,
-    Manifest, ManifestInput, Privacy, ProjectionSummary, RecipientSummary, SignerKind, Without,
+    Manifest, ManifestInput, Privacy, ProjectionSummary, RecipientSummary, SignerKind, Without, is_day,
+    is_name,
 };
-#[cfg(feature = "compile")]
-pub use manifest::{is_day, is_name};
 pub use reader::Release;
 pub use signature::{is_not_private_key, public_key_text};
-#[cfg(feature = "compile")]
-pub use verify::sidecar_path;
-pub use verify::{Check, Outcome};
+pub use verify::{Check, Outcome, sidecar_path};
 
 #[cfg(feature = "compile")]
 pub use keys::{KeyError, SigningKey};

@@ -4,7 +4,6 @@ use super::absolute::Cells;
 use crate::panels::{self, Panel, Panels};
 use margins::cli::chart::{self, Chart, Series};
 use margins::cli::output::{self, columns, counted, figure, wrapped};
-use margins::cli::refusal::spec_failure;
 use margins::cli::{Failure, Outcome};
 use margins::cube::{Cube, Cuboid, Level};
 use margins::exact::Rational;
@@ -124,7 +123,7 @@ struct Line {
 }
 
 pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
-    let spec = spec::load(&args.spec).map_err(spec_failure)?;
+    let spec = spec::load(&args.spec)?;
     let of_spec = spec.request();
     let of_spec = of_spec.ok_or_else(|| Failure::Message("no noise fits the spec's (ε, δ)".to_owned()))?;
     let mut families = workloads(&spec.cube);
