@@ -3,6 +3,9 @@
 //! They are made up from whole-number odds and a fixed seed, so the files are the same on every machine. Groups differ in size as real areas do:
 //! tracts of 2 to 13 blocks, a county of a single tract. Nothing here has to do with privacy noise.
 
+mod dice;
+
+use dice::Dice;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -21,20 +24,6 @@ const COUNTIES: [(&str, &str, &[u64]); 7] = [
 ];
 const SCHOOLS: [&str; 5] = ["Hillside", "Riverbank", "Old Mill", "St Mary", "Lakes"];
 const AGES: [&str; 4] = ["0-17", "18-44", "45-64", "65+"];
-
-/// Sebastiano Vigna's SplitMix64: a few lines, and good enough for made-up people.
-struct Dice(u64);
-
-impl Dice {
-    /// A number below `n`.
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((u128::from(z ^ (z >> 31)) * u128::from(n)) >> 64) as u64
-    }
-}
 
 fn main() -> std::io::Result<()> {
     let mut dice = Dice(7);

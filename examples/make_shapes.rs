@@ -3,21 +3,11 @@
 //! The domains are those of two public data sets, the rows are made up: of every person a hidden whole number from 0 to 7 tilts the odds of all
 //! attributes, so that they depend on each other. The files are the same on every machine. Nothing here has to do with privacy noise.
 
+mod dice;
+
+use dice::Dice;
 use std::fmt::Write as _;
 use std::path::Path;
-
-/// Sebastiano Vigna's SplitMix64.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((u128::from(z ^ (z >> 31)) * u128::from(n)) >> 64) as u64
-    }
-}
 
 /// So many rows about attributes of these sizes.
 pub fn rows(names: &[String], sizes: &[u64], rows: usize, seed: u64) -> String {

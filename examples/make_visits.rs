@@ -4,6 +4,9 @@
 //! codes, a few of them very common and most of them rare, as diagnoses are. Nothing here has to do with
 //! privacy noise.
 
+mod dice;
+
+use dice::Dice;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -11,24 +14,6 @@ use std::path::Path;
 const VISITS: usize = 10_000;
 /// How many codes there could be: 26 letters, two digits, one more digit.
 const CODES: u64 = 26_000;
-
-/// Sebastiano Vigna's SplitMix64: a few lines, and good enough for made-up visits.
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `n`.
-    fn below(&mut self, n: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
-    }
-}
 
 /// The code of a rank: neighbours in rank are far apart in name.
 fn code(rank: u64) -> String {
