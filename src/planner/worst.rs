@@ -104,6 +104,26 @@ mod tests {
     use std::fmt::Write as _;
     use std::path::Path;
 
+    /// Where a plan leaves coarse tables next to no part of its budget, the prediction is still the variance of the answer.
+    #[test]
+    fn beside_tables_with_next_to_no_budget() {
+        let text = "name = \"m\"\ntitle = \"M\"\n[privacy]\nunit = \"row\"\nepsilon = \"1/3\"\n[[dimension]]\nname = \"x\"\n\
+                    range = [0, 6]\nlevels = [{ name = \"a\", cuts = [5] }, { name = \"b\", cuts = [1, 5, 6] }]\n\
+                    [[table]]\nof = [\"x\"]\nweight = 0.5\n[[table]]\nof = [\"x.a\"]\n[[table]]\nof = [\"x.b\"]\n\
+                    [strategy]\nmeasure = \"hierarchy\"\nobjective = \"worst\"\n";
+        let nowhere = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+        let request = crate::spec::parse(text, Path::new("m.toml"), nowhere).unwrap().request().unwrap();
+        let planned = crate::planner::plan(&request).unwrap();
+        let scales: Vec<f64> = planned.plan.rows().measurements.iter().map(|m| m.scale.to_f64()).collect();
+        assert!(scales.iter().copied().fold(0.0, f64::max) > 1e5, "{scales:?}");
+        let recovery = Recovery::new(request.cube.clone(), planned.plan.clone(), crate::recover::Nothing);
+        let evaluator = Evaluator::new(recovery.unwrap());
+        for (at, told) in planned.prediction.tables.iter().enumerate() {
+            let own = law(&evaluator, &request, &planned, at).unwrap().variance();
+            assert!((told.max / own - 1.0).abs() < 1e-6, "{at}: {} {own}", told.max);
+        }
+    }
+
     /// Over groups of so many sizes that not every kind of cell is looked at, the law is that of the cell that is known least well. It takes
     /// about a second, as of fewer kinds all are looked at.
     #[test]
