@@ -153,8 +153,8 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
             "counts of cut units",
         );
         let of = |moved: bool| {
-            let is = move |s: &Subject| matches!(s, Subject::Below(_) | Subject::Above(_)) == moved;
-            plan.channels.iter().filter(move |c| c.subject.quantity().is_some() && is(&c.subject))
+            let is = move |s: &Subject| s.quantity().is_some() && s.is_of_an_end() == moved;
+            plan.channels.iter().filter(move |c| is(&c.subject))
         };
         let sums = spec.summed().flat_map(|a| subjects(&a.quantity, &a.tables, a.square));
         check(

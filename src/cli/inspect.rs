@@ -4,7 +4,6 @@ use super::output::{columns, counted, grouped, short};
 use super::{Failure, Outcome, output};
 use crate::audit::wrap;
 use crate::law::{ErrorLaw, Term};
-use crate::plan::Subject;
 use crate::recover::noise_of;
 use crate::release::{Manifest, Privacy, ProjectionSummary, Release, SignerKind};
 use crate::render::truncation;
@@ -125,7 +124,7 @@ fn privacy(release: &Release, lines: &mut Lines) -> Outcome {
     let cube = release.cube()?;
     let plan = release.plan(&cube)?;
     for (channel, values) in release.beside(&plan.of_rows(), &cube)? {
-        let moved = matches!(channel.subject, Subject::Below(_) | Subject::Above(_));
+        let moved = channel.subject.is_of_an_end();
         let name = channel.subject.name();
         // As long as a label may be.
         let name = name.strip_prefix("rows ").unwrap_or(name);

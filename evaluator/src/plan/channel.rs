@@ -80,6 +80,11 @@ impl Subject {
 }
 
 impl Subject {
+    /// Whether it is the rows that were moved to one end of a number.
+    pub fn is_of_an_end(&self) -> bool {
+        matches!(self, Subject::Below(_) | Subject::Above(_))
+    }
+
     /// The number that is added up or asked for.
     pub fn quantity(&self) -> Option<&Arc<Quantity>> {
         match self {

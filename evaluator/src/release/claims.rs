@@ -376,10 +376,9 @@ pub fn charged(cost: Amount, unit_of: u32) -> Option<Amount> {
 fn sums(cube: &Cube, plan: &Plan, cost: &Cost) -> Result<Vec<SumSummary>, ClaimError> {
     let mut out = Vec::new();
     for channel in &plan.channels {
-        let Some(of) = channel.subject.quantity() else { continue };
-        if matches!(channel.subject, Subject::Below(_) | Subject::Above(_)) {
+        let Some(of) = channel.subject.quantity().filter(|_| !channel.subject.is_of_an_end()) else {
             continue;
-        }
+        };
         let each = cost.each.get(plan.numbers(&channel.subject)).unwrap_or_default();
         out.push(SumSummary {
             subject: channel.subject.name().into(),

@@ -117,7 +117,7 @@ pub(super) fn decode(bytes: &[u8], plan: &Plan, cube: &Cube) -> Result<Measured,
     if as_rows(plan, &channel) != own {
         return Err(invalid("it says otherwise than the plan who is protected, or which levels are in use"));
     }
-    if matches!(channel.subject, Subject::Below(_) | Subject::Above(_)) {
+    if channel.subject.is_of_an_end() {
         let [m] = &channel.measurements[..] else { return Err(invalid("moved rows are not one number")) };
         if Channel::total(channel.subject.clone(), m.scale) != channel {
             return Err(invalid("moved rows are not counted as one number"));

@@ -64,9 +64,7 @@ fn the_cost_is_that_of_the_dearest_unit() {
                 Noise::Laplace => v.map(f64::abs).sum::<f64>(),
             };
             // What all of it costs, and what the two counts of moved rows cost alone.
-            let ends =
-                plan.channels.iter().filter(|c| matches!(c.subject, Subject::Below(_) | Subject::Above(_)));
-            assert_eq!(ends.count(), 2);
+            assert_eq!(plan.channels.iter().filter(|c| c.subject.is_of_an_end()).count(), 2);
             let (mut whole, mut alone) = (0.0f64, 0.0f64);
             let last = kinds[0].len() - 2;
             let mut look = |v: Vec<f64>| {

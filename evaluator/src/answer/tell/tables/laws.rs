@@ -177,8 +177,8 @@ impl<S: Source> Evaluator<S> {
         Kind { lumped: Ladder { dim: side.dim, axis, nodes }, lumps, group }
     }
 
-    /// The kinds of groups along one dimension.
-    fn kinds(&self, side: &Side) -> Kinds {
+    /// The kinds of groups along one dimension. Where `one` group is asked for, no other's is made.
+    fn kinds(&self, side: &Side, one: bool) -> Kinds {
         let axis = &self.recovery.frame().axes[side.dim];
         let at = axis.rung(side.level).unwrap_or(0);
         let lumps = self.recovery.lumps(side.dim);
@@ -195,7 +195,7 @@ impl<S: Source> Evaluator<S> {
             Some(_) => (0..side.groups as u32).collect(),
         };
         let orbits = orbit.iter().max().map_or(0, |&o| o as usize + 1);
-        if orbits as f64 * side.colour.len() as f64 > MOST_MADE {
+        if one || orbits as f64 * side.colour.len() as f64 > MOST_MADE {
             let mut first: Vec<Option<u32>> = vec![None; orbits];
             let like = (0u32..).zip(&orbit).map(|(group, &o)| *first[o as usize].get_or_insert(group));
             return Kinds::Apart(like.collect());
@@ -248,7 +248,7 @@ impl<'a, S: Source> Laws<'a, S> {
         if told_apart.is_none_or(|n| n > MAX_WEIGHTS) {
             return Err(AnswerError::Intricate);
         }
-        let kinds: Vec<_> = sides.iter().map(|s| evaluator.kinds(s)).collect();
+        let kinds: Vec<_> = sides.iter().map(|s| evaluator.kinds(s, one)).collect();
         let several = if one { 1.0 } else { kinds.iter().map(|k| k.len() as f64).product::<f64>() };
         let each: f64 = parts.iter().map(|p| evaluator.recovery.coefficients_behind(&p.cuboid)).sum();
         if several * each > MOST_COEFFICIENTS {
