@@ -163,7 +163,7 @@ impl Watch {
 
     /// Before the process ends: waits for what is done [whole](Watch::whole), lets nobody begin such work, takes away what is half done, and gives
     /// back the last [note](Watch::note).
-    #[cfg(feature = "compile")]
+    #[cfg(any(test, feature = "compile"))]
     pub(crate) fn end(&self) -> Option<String> {
         let mut ending = lock(&self.0.ending);
         ending.leaving = true;
