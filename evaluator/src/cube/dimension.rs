@@ -151,6 +151,9 @@ impl Dimension {
 
     /// The ancestor at `to` of every node at level `from`, which tells them apart: `to <= from`, but where `to` is a reader's own groups.
     pub fn ancestors(&self, from: usize, to: usize) -> Vec<u32> {
+        if from == to {
+            return (0..self.level(to).len() as u32).collect();
+        }
         if let Some(own) = self.districts_at(to) {
             return self.ancestors(from, own.of).iter().map(|&node| own.group_of[node as usize]).collect();
         }
