@@ -45,11 +45,15 @@ demo:
     cargo run --release --locked -- query out/town.margins "SELECT sex, COUNT(*) FROM town WHERE age BETWEEN 20 AND 39 GROUP BY sex"
     cargo run --release --locked -- verify out/town.margins
 
+# Audits of every family of releases from their integers, each with 40 000 releases of each of four datasets: about an hour
+audit:
+    cargo test --release --locked --package margins-lab --bin margins-lab audit:: -- --include-ignored --nocapture
+
 # Benchmarks
 bench:
     cargo bench --locked
 
-# Counting beside polars and DuckDB, noisy tables beside OpenDP, samplers beside prio, sums and means beside OpenDP and diffprivlib, each in its best way, in one run: writes docs/performance.md
+# Counting beside polars and DuckDB, noisy tables beside OpenDP, samplers beside prio, sums and means beside OpenDP and diffprivlib, records beside AIM and MST, each in its best way, in one run: writes docs/performance.md
 bench-peers rows="10000000":
     cargo build --release --locked
     test -d target/peers || python3 -m venv target/peers
@@ -67,6 +71,12 @@ bench-peers rows="10000000":
         --diffprivlib target/peers-diffprivlib/bin/python --out docs/performance.md
     target/peers/bin/python benches/peers/summed.py --margins target/release/margins --rows {{rows}} --folder target/peers/files --out docs/performance.md
     target/peers/bin/python benches/peers/adult.py --margins target/release/margins --data "${ADULT:-adult14.csv}" --out docs/performance.md
+    test -d target/mbi || git clone --quiet https://github.com/ryan112358/mbi target/mbi
+    git -C target/mbi checkout --quiet 361705d7f05f8c0ac4d5b3640e688eb4f692346e
+    test -d target/peers-mbi || python3 -m venv target/peers-mbi
+    target/peers-mbi/bin/pip install --quiet ./target/mbi "jax==0.10.2" pandas matplotlib
+    target/peers/bin/python benches/peers/records.py --margins target/release/margins --data "${PUBLIC:-target/public}" --mbi target/mbi \
+        --python target/peers-mbi/bin/python --folder target/peers/files --out docs/performance.md
     python3 benches/peers/keep.py docs/performance.md benches/peers/newest.json
 
 # How often the intervals of sums, means, variances and differences of means cover the truth, over small releases of skewed amounts: half an hour

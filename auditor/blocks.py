@@ -57,6 +57,36 @@ def count(plan, block):
     return math.prod(plan.new(d, level) for d, level in block.table)
 
 
+def slices(plan, block):
+    """Where the integers of each slice are among those of a long block; nothing where it is not cut."""
+    total, ways = count(plan, block), getattr(block, "ways", None) or [block.kind] * len(block.table)
+    if total <= 1 << 20 or block.kind not in ("table", "component", "bases"):
+        return None
+    groups = {at: plan.groups(d, level) for at, (d, level) in enumerate(block.table)
+              if not isinstance(ways[at], np.ndarray)}
+    # The last of those with the most groups.
+    axis = max(groups, key=lambda at: (groups[at].max(), at), default=None)
+    if axis is None or groups[axis].max() == 0:
+        return None
+    nodes = np.bincount(groups[axis])
+    beside, slice_of, slice, held = plan.domain.cells(block.table) // nodes.sum(), [], 0, 0
+    for own in map(int, nodes):
+        if held and (held + own) * beside > 1 << 20:
+            slice, held = slice + 1, 0
+        held += own
+        slice_of.append(slice)
+    if slice == 0:
+        return None
+    along = np.array(slice_of)[groups[axis]]
+    if block.kind != "table":
+        along = np.delete(along, np.unique(groups[axis], return_index=True)[1])
+    behind = math.prod(len(ways[at]) if isinstance(ways[at], np.ndarray) else
+                       plan.domain[d].size(level) if block.kind == "table" else plan.new(d, level)
+                       for at, (d, level) in enumerate(block.table) if at > axis)
+    own = np.tile(np.repeat(along, behind), total // (len(along) * behind))
+    return [np.flatnonzero(own == one) for one in range(slice + 1)]
+
+
 def products(plan, block):
     """By dimension of a block's table the inner products of a node's column with itself, and with another's;
     nothing where nodes are no siblings."""

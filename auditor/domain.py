@@ -80,7 +80,7 @@ def decode(data):
         return texts.harmless(wire.text(4096))
 
     def level():
-        labels = (text(), wire.list(text, 1, 2_097_152))
+        labels = (text(), wire.list(text, 1, 1 << 24))
         return Level(*labels, wire.list(lambda: wire.unsigned(32)), wire.list(bound))
 
     def dimension():

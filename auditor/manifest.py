@@ -14,8 +14,8 @@ KEY = re.compile(r"[a-z0-9_]+\Z")
 SHAPES = {
     "manifest": """format:int created:day compiler:str not_private:bool about:about privacy:privacy plan:plan
         declared:declared sources:sources sections:section* signer:signer dataset?:dataset account?:account
-        recipient?:recipient projection?:projection""",
-    "about": "name:name title:str description? licence? contact? supersedes? errata?",
+        recipient?:recipient projection?:projection legends?:legend*""",
+    "about": "name:name title:str description? licence? contact? supersedes? errata? reliability?:ratio*",
     "privacy": """unit:str max_rows? neighbours? budget:amount cost:amount note? approximate?:approximate
         order? truncation?:truncation without?:without""",
     "plan": "measure? budgets? mechanism:noise workload? count:int measurements:measurement* sums?",
@@ -32,6 +32,8 @@ SHAPES = {
     "approximate": "epsilon? delta? conversion? accounting?",
     "truncation": "scale?",
     "amount": "currency:str amount:ratio",
+    "legend": "dimension:str description?:str unit?:str concept?:concept labels?:labels*",
+    "labels": "level:str of",
 }
 TEXTS = {
     "str": r"(?s:.*)",
@@ -41,6 +43,7 @@ TEXTS = {
     "kind": "agency|throw-away|NOT PRIVATE test",
     "noise": "gaussian|laplace",
     "without": "own|drop",
+    "concept": "geography|time",
     "period": r"[^\t\n\r]{1,100}",
     "day": r"[0-9]{4}-[0-9]{2}-[0-9]{2}",
 }

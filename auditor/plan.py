@@ -35,7 +35,8 @@ class Plan:
         for dimension, levels in zip(domain, self.levels):
             some = levels[:1] == [0] and levels[-1] <= dimension.finest
             wire.must(some and ascend(levels), "uses levels that do not exist, or do not ascend")
-        self.workload = wire.list(lambda: (self._table(), wire.rational(positive=False)), 0, 262_144)
+        asked = lambda: (self._table(asked=True), wire.rational(positive=False))
+        self.workload = wire.list(asked, 0, 262_144)
         self.blocks = wire.list(self._block, 0, 262_144)
         wire.end()
         parts = [block.table for block in self.blocks if block.kind in ("component", "differences", "bases")]
@@ -53,12 +54,17 @@ class Plan:
         """Of each node of a level which node of the next coarser level in use it is below."""
         return self.domain[d].ancestors(level, self.coarser(d, level))
 
-    def _table(self):
+    def told(self, table):
+        """The table of the coarsest levels in use whose cells tell those of this one."""
+        return tuple((d, min(own for own in self.levels[d] if own >= level)) for d, level in table)
+
+    def _table(self, asked=False):
         wire = self.wire
         table = tuple(wire.list(lambda: (wire.unsigned(16), wire.byte())))
         wire.must(ascend([d for d, _ in table]), "has a table whose dimensions do not ascend")
         for d, level in table:
-            used = d < len(self.levels) and level >= 1 and level in self.levels[d]
+            used = d < len(self.levels) and 1 <= level <= self.levels[d][-1]
+            used = used and (asked or level in self.levels[d])
             wire.must(used, "has a table that is not made of levels in use")
         return table
 
@@ -66,7 +72,7 @@ class Plan:
         wire = self.wire
         block = Block(wire.one_of(*KINDS), self._table())
         cells = self.domain.cells(block.table)
-        wire.must(cells <= 1 << (20 if block.kind == "rows" else 31), "measures a table of too many cells")
+        wire.must(cells <= 1 << (20 if block.kind == "rows" else 34), "measures a table of too many cells")
         if block.kind == "rows":
             block.rows = wire.list(lambda: self._row(cells), 1)
         if block.kind == "bases":

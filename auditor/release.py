@@ -2,6 +2,8 @@
 
 from fractions import Fraction
 
+import numpy as np
+
 from . import blocks, domain, sections, texts
 from .errors import Beyond, Refused, must
 from .plan import Plan
@@ -71,22 +73,26 @@ class Release:
         names = [self.domain.name_of(table) for table, _ in self.exact]
         must([name for name, _, _ in pairs] == names, "the exact tables are not those declared")
         must(len(set(names)) == len(names), "an exact table comes twice")
-        tables = [table for table, _ in self.plan.workload]
+        tables = [table for table, _ in self.plan.workload if self.plan.told(table) == table]
         must(all(table in tables for table, _ in self.exact), "an exact table was not asked for")
 
     def _measured(self):
-        """Every integer. A section holds whole lists, until it has 2^16 values or more."""
+        """Every integer. A section holds whole lists, until it has 2^16 values or more, or one slice."""
         if self.projection:
             whole, rest = divmod(self.projection.rows * (self.projection.buckets or 1), 1 << 16)
-            counts = [1 << 16] * whole + [rest] * (rest > 0)
+            counts, cuts = [1 << 16] * whole + [rest] * (rest > 0), {}
         else:
             counts = [blocks.count(self.plan, block) for block in self.plan.blocks]
-            must(all(1 <= count <= 1 << 32 for count in counts), "something is measured that has no values")
+            must(all(1 <= count <= 1 << 35 for count in counts), "something is measured that has no values")
+            cuts = {at: blocks.slices(self.plan, block) for at, block in enumerate(self.plan.blocks)}
         parts = [[]]
-        for count in counts:
-            if sum(parts[-1]) >= 1 << 16:
+        for at, count in enumerate(counts):
+            cut = cuts.get(at)
+            if cut or parts[-1] and (sum(parts[-1]) >= 1 << 16 or cuts.get(at - 1)):
                 parts.append([])
             parts[-1].append(count)
+            if cut:
+                parts[-1:] = [[len(slice)] for slice in cut]
         parts, held, values = [part for part in parts if part], self.file.all("measurements"), []
         must(len(held) == len(parts), f"{len(held)} sections of measurements are not {len(parts)}")
         for part, section in zip(parts, held):
@@ -96,4 +102,10 @@ class Release:
                 found, at = packed(data, at, count)
                 values.append(found)
             must(at == len(data), "a section of measurements has bytes after its values")
+        for at, cut in cuts.items():
+            if cut:
+                whole = np.empty(counts[at], dtype=np.int64)
+                for slice, found in zip(cut, values[at : at + len(cut)]):
+                    whole[slice] = found
+                values[at : at + len(cut)] = [whole]
         return values

@@ -131,6 +131,9 @@ class Answers:
 
     def table(self, table, weights):
         """Estimate and variance of a sum of a table's cells; None where the release does not determine it."""
+        told = self.plan.told(table)
+        if told != table:
+            table, weights = told, np.asarray(weights)[self.plan.domain.above(told, table)]
         if not any(covers(top, table) for top in self.unknowns.tops):
             raise Refused("no table of this release tells that")
         query = weights @ self.unknowns.rows(table)

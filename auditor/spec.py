@@ -1,5 +1,6 @@
 """The sealed spec, read again: what it says the rest of the file must say."""
 
+import csv
 import itertools
 import tomllib
 from fractions import Fraction
@@ -34,7 +35,7 @@ class Spec:
     def __init__(self, release):
         file = release.file
         self.release, self.held, self.manifest = release, release.held, file.manifest
-        self.left, self.used = [], []
+        self.left, self.used, self.legends = [], [], []
         try:
             self.toml = tomllib.loads(file.one("spec").decode("utf-8"), parse_float=str)
         except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -57,11 +58,12 @@ class Spec:
             self._privacy()
             self._recipients(self.toml.get("recipient", []), self.toml.get("recipients", {}))
             entries = self.toml.get("dimension", [])
-            self.domain = Domain(lists.dimension(entry, self.attachment) for entry in entries)
+            self.domain = Domain(map(self._dimension, entries))
             drafted = any(line.startswith(b"#?") for line in self.release.file.one("spec").split(b"\n"))
             drafted |= not all(entry.get("confirmed", True) for entry in entries)
             must(not drafted, "the spec is a draft")
             self._dimensions()
+            same("the legends are", self.manifest.get("legends", []), self.legends)
             if self.release.projection:
                 self._projection(self.toml["projection"])
             else:
@@ -76,6 +78,8 @@ class Spec:
     def _about(self):
         for key in ("name", "title", "description", "licence", "contact", "supersedes"):
             same(f"the {key} is", self.manifest["about"].get(key), self.toml.get(key))
+        cuts = [str(ratio(cut)) for cut in self.toml.get("release", {}).get("reliability", [])]
+        same("the classes of reliability are", self.manifest["about"].get("reliability", []), cuts)
         said, told = self.manifest.get("dataset") or {}, self.toml.get("dataset", {})
         for key in ("id", "period", "snapshot") if self.release.file.version > 1 else ():
             same(f"the dataset's {key} is", said.get(key), told.get(key))
@@ -152,6 +156,30 @@ class Spec:
                 level = one.levels[at]
                 found = Level(level.name, level.labels, one.ancestors(at, above), level.bounds)
                 same(f"the categories of {one.name} are", found, told)
+
+    def _dimension(self, entry):
+        """A dimension; what the spec says of it for people is kept as a manifest lists it."""
+        dimension = lists.dimension(entry, self.attachment)
+        legend = {key: entry[key] for key in ("description", "unit", "concept") if key in entry}
+        given, finest, found = entry.get("labels", {}), dimension.levels[-1].name, {}
+        if isinstance(given, str):
+            lines = csv.DictReader(self.attachment(given).splitlines())
+            rows = [{key.lower(): value.strip() for key, value in row.items()} for row in lines]
+            pairs = [(row.get("level") or finest, row["code"], row["label"]) for row in rows]
+        else:
+            own = [(finest, code, label) for code, label in given.items() if isinstance(label, str)]
+            coarser = [(level, of) for level, of in given.items() if not isinstance(of, str)]
+            pairs = own + [(level, *pair) for level, of in coarser for pair in of.items()]
+        for level, code, label in pairs:
+            found.setdefault(finest if level == dimension.name else level, {})[code] = label
+        listed = []
+        for level in dimension.levels[1:]:
+            of = found.get(level.name, {})
+            pairs = [[code, of[code]] for code in level.labels if code in of]
+            listed += [{"level": level.name, "of": pairs}] if pairs else []
+        legend.update({"labels": listed} if listed else {})
+        self.legends += [{"dimension": dimension.name, **legend}] if legend else []
+        return dimension
 
     @staticmethod
     def _is_between(dimension, at, below):

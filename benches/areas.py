@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Blocks in tracts, counties and states × 252 other cells: what plan, release and answers take.
 
-benches/areas.py [--blocks 60000] [--rows 2000000] [--folder target/areas] [--only plan,release,first,batch,districts,verify] [--measure residual]
+benches/areas.py [--blocks 60000] [--rows 2000000] [--folder target/areas] [--only plan,release,first,batch,districts,verify] [--measure residual] [--zero]
 Needs a release build; MARGINS is the command (target/release/margins). Every figure is that of one process and its children.
 """
 
@@ -34,7 +34,7 @@ def label(level, node):
     return f"{LEVELS[level][0]}{node:08d}"
 
 
-def write(folder, blocks, rows, measure):
+def write(folder, blocks, rows, measure, zero):
     os.makedirs(folder, exist_ok=True)
     parents = tree(blocks)
     with open(f"{folder}/block.csv", "w") as out:
@@ -55,6 +55,8 @@ def write(folder, blocks, rows, measure):
         for level in LEVELS:
             of = "block" if level == "block" else f"block.{level}"
             out.write(f'[[table]]\nof = ["{of}", {cells}]\n')
+        if zero:
+            out.write("[[zero]]\nwhere = \"race = '62' AND adult = '1'\"\n")
     # People live where they live: blocks by a law of long tails, the rest skewed.
     pick = random.Random(2)
     pull = [pick.paretovariate(1.1) for _ in range(blocks)]
@@ -64,8 +66,8 @@ def write(folder, blocks, rows, measure):
         while left:
             some = min(left, 1 << 18)
             for leaf in pick.choices(range(blocks), weights=pull, k=some):
-                race = int(63 * pick.random() ** 4)
-                out.write(f"{label(3, leaf)},{race},{int(pick.random() < 0.2)},{int(pick.random() < 0.8)}\n")
+                race, hispanic, adult = int(63 * pick.random() ** 4), int(pick.random() < 0.2), int(pick.random() < 0.8)
+                out.write(f"{label(3, leaf)},{race},{hispanic},{adult * int(not zero or race < 62)}\n")
             left -= some
 
 
@@ -100,11 +102,12 @@ def main():
     parser.add_argument("--folder", default="target/areas")
     parser.add_argument("--only", default="plan,release,first,batch,districts,verify")
     parser.add_argument("--measure", default="residual")
+    parser.add_argument("--zero", action="store_true", help="one cell of the others is declared empty in all areas")
     own = parser.parse_args()
     margins = os.environ.get("MARGINS", "target/release/margins")
-    folder = f"{own.folder}/{own.blocks}-{own.measure}"
+    folder = f"{own.folder}/{own.blocks}-{own.measure}{'-zero' if own.zero else ''}"
     if not os.path.exists(f"{folder}/rows.csv"):
-        write(folder, own.blocks, own.rows, own.measure)
+        write(folder, own.blocks, own.rows, own.measure, own.zero)
     spec, release, steps = f"{folder}/areas.toml", f"{folder}/areas.margins", own.only.split(",")
     if "plan" in steps:
         run("plan", [margins, "plan", spec])

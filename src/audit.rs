@@ -14,6 +14,8 @@ mod margins;
 mod measured;
 #[cfg(feature = "spec")]
 mod spec;
+#[cfg(feature = "spec")]
+mod targets;
 #[cfg(all(test, feature = "compile"))]
 mod tests;
 
@@ -78,13 +80,14 @@ pub(crate) fn fails(release: &Release) -> Result<Option<Check>, ReleaseError> {
     Ok(checks.into_iter().find(|c| matches!(c.outcome, Outcome::Failed | Outcome::Unchecked)))
 }
 
-/// The first check that a release fails, whoever signed it (also with the key that everybody has) and without making its plan again.
+/// The first check that a release fails, whoever signed it (also with the key that everybody has) and without making its plan again; and
+/// the hash of the file that was checked.
 #[cfg(feature = "cli")]
-pub(crate) fn fault(release: &Release) -> Result<Option<Check>, ReleaseError> {
-    let checks = decided(release, None, false)?.checks;
+pub(crate) fn fault(release: &Release) -> Result<(Option<Check>, String), ReleaseError> {
+    let Audit { checks, blake3 } = decided(release, None, false)?;
     let known = is_not_private_key(&release.manifest().signer.public_key);
     let of_key = |c: &Check| c.what == "signer" || known && c.what == "privacy";
-    Ok(checks.into_iter().find(|c| c.outcome == Outcome::Failed && !of_key(c)))
+    Ok((checks.into_iter().find(|c| c.outcome == Outcome::Failed && !of_key(c)), blake3))
 }
 
 /// All that decides; and, if so wanted, the plan made again.
@@ -99,13 +102,13 @@ fn decided(release: &Release, public_key: Option<&str>, again: bool) -> Result<A
 
 impl Audit {
     /// The audit of a file that was refused before anything else could be checked.
-    pub fn refused(why: &ReleaseError) -> Audit {
+    pub(crate) fn refused(why: &ReleaseError) -> Audit {
         let check = Check { what: "file".into(), outcome: Outcome::Failed, detail: why.to_string() };
         Audit { checks: vec![check], blake3: String::new() }
     }
 
     /// Checks that a release is the copy of this recipient.
-    pub fn made_for(&mut self, release: &Release, wanted: &str) {
+    pub(crate) fn made_for(&mut self, release: &Release, wanted: &str) {
         let found = release.manifest().recipient.as_ref().map(|r| r.name.as_str());
         let (outcome, detail) = match found {
             Some(found) if found == wanted => {
@@ -119,7 +122,7 @@ impl Audit {
 
     /// Checks the signer against the keys that a reader trusts, in place of one given key; and, where several must have signed all bytes, how many did.
     #[cfg(feature = "compile")]
-    pub fn signed_by(
+    pub(crate) fn signed_by(
         &mut self,
         release: &Release,
         trusted: &Result<Trusted, ReleaseError>,

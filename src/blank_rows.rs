@@ -1,5 +1,6 @@
 //! Empty lines that are rows.
 
+use crate::quotes::State;
 use std::io::{self, Read};
 
 /// A reader of delimited text to which an empty line below the header of a single column is a row with an empty cell, as all write it who do not
@@ -29,19 +30,6 @@ struct BlankRows<R> {
     header: bool,
 }
 
-/// Where in a line a byte is, as the CSV library sees it.
-#[derive(Clone, Copy, PartialEq)]
-enum State {
-    /// At its beginning: only there a quotation mark opens a cell.
-    Start,
-    /// In a cell without quotation marks, or behind those.
-    Plain,
-    /// Between quotation marks: line ends are text.
-    Quoted,
-    /// Behind a quotation mark in a quoted cell: it ends there, unless another one follows.
-    Closed,
-}
-
 impl<R: Read> BlankRows<R> {
     /// From the start of the file.
     fn new(text: R) -> BlankRows<R> {
@@ -64,12 +52,7 @@ impl<R: Read> BlankRows<R> {
             self.ready.extend(b"\"\"");
         }
         self.ready.push(byte);
-        self.state = match (self.state, byte) {
-            (State::Quoted, b'"') => State::Closed,
-            (State::Quoted, _) | (State::Start | State::Closed, b'"') => State::Quoted,
-            _ if ends => State::Start,
-            _ => State::Plain,
-        };
+        self.state = self.state.after(byte, ends);
         self.header |= !ends;
         self.before = byte;
     }

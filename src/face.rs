@@ -161,6 +161,26 @@ impl Release {
         Ok(Release(Kind::Tables(Box::new(Several::new(all)?))))
     }
 
+    /// The same release, asked about some areas alone, as `margins query --areas` is: see [`Answers::among`]. It reads the same open file.
+    pub fn among(
+        &self,
+        level: &str,
+        district: Option<&str>,
+        listed: &[(u64, String, String)],
+    ) -> Result<Release, Error> {
+        let Kind::Tables(several) = &self.0 else {
+            let why = "areas are for releases of tables: a projection is asked for keys, by IN";
+            return Err(Error::Query(QueryError::Areas(why.into())));
+        };
+        let of = |answers: &Answers| -> Result<Answers, Error> {
+            let mut own = Answers::from_release(answers.release().clone())?;
+            own.among(level, district, listed)?;
+            Ok(own)
+        };
+        let all = several.releases().iter().map(of).collect::<Result<Vec<_>, _>>()?;
+        Ok(Release(Kind::Tables(Box::new(Several::new(all)?))))
+    }
+
     fn files(&self) -> Vec<&File> {
         match &self.0 {
             Kind::Tables(several) => several.releases().iter().map(Answers::release).collect(),
@@ -194,8 +214,9 @@ impl Release {
         self.manifest().map_or("", |m| &m.about.name)
     }
 
-    /// Whether it is signed with an agency's own key, and protects anybody at all.
-    pub fn is_official(&self) -> bool {
+    /// Whether it is signed with a lasting key, not a throw-away one, and protects anybody at all. Anybody can make such a key: whose it is, only
+    /// [`Release::verify`] with the key that the agency publishes shows.
+    pub fn has_own_key(&self) -> bool {
         self.manifest().is_some_and(|m| m.signer.kind == SignerKind::Agency && !m.is_not_private())
     }
 
@@ -514,7 +535,7 @@ mod tests {
         assert_eq!(keeping.query(sql).unwrap().to_csv(), town.query(sql).unwrap().to_csv());
         assert!(Release::open_with_cache_dir(&path, &path).is_err(), "no folder");
         assert!(!town.verify("nonsense").unwrap().passed());
-        assert!(!town.is_official(), "a throw-away key");
+        assert!(!town.has_own_key(), "a throw-away key");
         let sex = town.dimensions().into_iter().find(|d| d.name == "sex").unwrap();
         assert_eq!(sex.levels[0].categories, ["F", "M"]);
         assert!(town.tables().iter().any(|t| t.levels == ["sex"] || t.levels.contains(&"sex".to_string())));

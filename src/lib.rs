@@ -101,6 +101,9 @@ use margins_evaluator::calendar;
 #[cfg(feature = "compile")]
 #[doc(hidden)]
 pub use margins_evaluator::interrupt;
+#[cfg(feature = "faults")]
+#[doc(hidden)]
+pub use margins_evaluator::planted;
 #[doc(hidden)]
 pub use margins_evaluator::{
     answer, cube, describe, files, history, plan, posterior, projection, records, recover, release, render,
@@ -109,7 +112,8 @@ pub use margins_evaluator::{
 #[doc(hidden)]
 pub use margins_law::{exact, law, numeric};
 
-#[cfg(feature = "compile")]
+#[cfg(feature = "spec")]
+#[cfg_attr(not(feature = "compile"), allow(dead_code))]
 mod blank_rows;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
@@ -126,13 +130,17 @@ pub mod make;
 #[cfg(feature = "compile")]
 #[doc(hidden)]
 pub mod planner;
+#[cfg(feature = "spec")]
+#[cfg_attr(not(feature = "compile"), allow(dead_code))]
+mod quotes;
 #[cfg(feature = "compile")]
 #[doc(hidden)]
 pub mod secret;
 #[cfg(feature = "spec")]
 #[doc(hidden)]
 pub mod spec;
-#[cfg(feature = "compile")]
+#[cfg(feature = "spec")]
+#[cfg_attr(not(feature = "compile"), allow(dead_code))]
 mod unpack;
 
 /// The programs of `docs/library.md`.

@@ -17,9 +17,11 @@ pub mod files;
 pub mod history;
 #[cfg(feature = "compile")]
 pub mod interrupt;
-pub mod joint;
+mod joint;
 pub(crate) mod memo;
 pub mod plan;
+#[cfg(feature = "faults")]
+pub mod planted;
 pub mod posterior;
 pub mod projection;
 pub mod records;

@@ -76,7 +76,7 @@ impl Session {
                 "name": seen(release.name()),
                 "title": manifest.map(|m| seen(&m.about.title)),
                 "signer": signer,
-                "official": release.is_official(),
+                "own_key": release.has_own_key(),
                 "not_private": !release.not_private().is_empty(),
                 "projection": release.tables().iter().any(|t| t.cells.is_none()),
             });

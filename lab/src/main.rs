@@ -1,6 +1,7 @@
 //! The `margins-lab` command: the experiments of five papers, repeated with the parts of margins. Pages that say what each paper proposes,
 //! what is built and where it is wrong stand in `docs/papers`; their figures are what this command prints.
 
+mod audit;
 mod estimator;
 mod experiment;
 mod infer;
@@ -24,6 +25,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
+    /// Estimate what releases of a spec really cost, from thousands of them on made-up rows
+    Audit(audit::Args),
     /// Repeat a published experiment, without data
     Experiment(experiment::Args),
     /// Compare the noisy count with Bayesian estimates of it
@@ -38,6 +41,7 @@ enum Verb {
 
 fn verb(verb: Verb, watch: &Watch) -> Outcome {
     match verb {
+        Verb::Audit(args) => audit::run(&args, watch),
         Verb::Experiment(args) => experiment::run(&args, watch),
         Verb::Estimator(args) => estimator::run(&args),
         Verb::Recover(args) => recover::run(&args),
@@ -47,5 +51,10 @@ fn verb(verb: Verb, watch: &Watch) -> Outcome {
 }
 
 fn main() -> ExitCode {
+    // Experiments that play the product run this program under its name.
+    let words = std::env::args_os().skip(1);
+    if std::env::args_os().nth(1).is_some_and(|word| word == experiment::asking::real::PRODUCT) {
+        return ExitCode::from(margins::cli::run(words.collect()));
+    }
     ExitCode::from(serve(std::env::args_os().collect(), |cli: Cli, watch| verb(cli.verb, watch)))
 }

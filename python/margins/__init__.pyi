@@ -1,6 +1,6 @@
 from os import PathLike
 from pathlib import Path
-from typing import Any, Iterator, List, Mapping, Optional, Protocol, Sequence, Union, overload
+from typing import Any, Iterable, Iterator, List, Mapping, Optional, Protocol, Sequence, Union, overload
 
 __version__: str
 __all__: List[str]
@@ -30,6 +30,7 @@ class Figure:
     def low(self) -> float: ...
     @property
     def high(self) -> float: ...
+    def __new__(cls, estimate: float, std_error: Optional[float], low: float, high: float) -> "Figure": ...
     def __float__(self) -> float: ...
 
 _Cell = Union[str, int, float, Figure]
@@ -57,6 +58,12 @@ class Answer:
         """All that a reader must be told beside the numbers, in sentences: the caveats first."""
     def column(self, name: str) -> List[_Cell]:
         """The values of one column, as rows have them."""
+    def to_pandas(self) -> Any:
+        """As a pandas DataFrame."""
+    def to_polars(self) -> Any:
+        """As a polars DataFrame."""
+    def to_arrow(self) -> Any:
+        """As a pyarrow Table, whose schema has the level and the notes."""
     def to_csv(self) -> str:
         """As CSV: full precision."""
     def to_json(self) -> str:
@@ -131,8 +138,31 @@ class Release:
     def name(self) -> str:
         """Its name, as FROM wants it."""
     @property
-    def is_official(self) -> bool:
-        """Whether it is signed with an agency's own key, and protects anybody at all."""
+    def title(self) -> Optional[str]:
+        """One line for people."""
+    @property
+    def signer(self) -> Optional[str]:
+        """The public key of its signer: whose it is, only `verify` with theirs tells."""
+    @property
+    def guarantee(self) -> Optional[str]:
+        """Whom it protects and how well, in a sentence."""
+    @property
+    def caveats(self) -> List[str]:
+        """What besides noise makes its numbers untrue, in sentences."""
+    @property
+    def path(self) -> Optional[Path]:
+        """Its file; of several the first."""
+    @property
+    def paths(self) -> List[Path]:
+        """The files of all that are asked together."""
+    def __enter__(self) -> "Release": ...
+    def __exit__(self, *exception: object) -> bool: ...
+    @property
+    def has_own_key(self) -> bool:
+        """Whether it is signed with a lasting key, not a throw-away one, and protects anybody at all.
+
+        Anybody can make such a key: whose it is, only `verify` with theirs tells.
+        """
     @property
     def tables(self) -> List[Table]:
         """The tables that it was made for; everything that can be summed from them can be asked, too."""
@@ -148,13 +178,21 @@ class Release:
         sql: str,
         level: float = 0.95,
         *,
+        areas: Union[_Path, Mapping[str, Iterable[object]], _ArrowStream, None] = None,
         prob: Optional[str] = None,
         test: Optional[float] = None,
         prior: Optional[str] = None,
         joint: Union[bool, str] = False,
         complete: bool = False,
+        labels: Union[bool, str] = False,
+        reliability: bool = False,
     ) -> Answer:
-        """Answers one SELECT; each interval covers the truth with probability `level`."""
+        """Answers one SELECT; each interval covers the truth with probability `level`.
+
+        `areas` asks about some areas alone, and by districts that no level has: a CSV file with a column of labels and perhaps one of
+        districts, a dict of these columns, or a data frame. `labels` shows what codes stand for beside them (`"only"` in their place);
+        `reliability` adds coefficients of variation and their classes.
+        """
     def table(self, *levels: str, level: float = 0.95) -> Answer:
         """The table of these levels; without any the total."""
     def records(self, rows: Optional[int] = None, seed: int = 1) -> Records:

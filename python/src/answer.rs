@@ -25,6 +25,17 @@ pub struct Figure {
 
 #[pymethods]
 impl Figure {
+    #[new]
+    #[pyo3(signature = (estimate, std_error, low, high))]
+    fn new(estimate: f64, std_error: Option<f64>, low: f64, high: f64) -> Figure {
+        Figure { estimate, std_error, low, high }
+    }
+
+    /// For pickle and copies.
+    fn __getnewargs__(&self) -> (f64, Option<f64>, f64, f64) {
+        (self.estimate, self.std_error, self.low, self.high)
+    }
+
     fn __float__(&self) -> f64 {
         self.estimate
     }
@@ -157,6 +168,26 @@ impl Answer {
         let rows = self.table.rows.iter();
         let values = rows.map(|cells| self.row(py, cells)?.get_item(name)).collect::<PyResult<Vec<_>>>()?;
         PyList::new(py, values.into_iter().flatten())
+    }
+
+    /// As a pandas DataFrame.
+    fn to_pandas<'py>(own: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let frame = own.py().import("pandas")?.getattr("DataFrame")?;
+        match frame.hasattr("from_arrow")? {
+            true => frame.call_method1("from_arrow", (own,)),
+            // Before pandas 3 pyarrow stands between.
+            false => Answer::to_arrow(own)?.call_method0("to_pandas"),
+        }
+    }
+
+    /// As a polars DataFrame.
+    fn to_polars<'py>(own: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        own.py().import("polars")?.call_method1("DataFrame", (own,))
+    }
+
+    /// As a pyarrow Table, whose schema has the level and the notes.
+    fn to_arrow<'py>(own: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        own.py().import("pyarrow")?.call_method1("table", (own,))
     }
 
     /// As CSV: full precision.

@@ -128,14 +128,15 @@ fn held(kind: &DataType) -> Held {
     }
 }
 
-/// A column of a batch; of a dictionary (a categorical column) which of its values every row has.
-enum Column<'a> {
+/// A column of a batch as text; of a dictionary (a categorical column) which of its values every row has.
+pub enum Column<'a> {
     Plain(&'a dyn Array),
     Dictionary { own: &'a dyn Array, keys: Vec<usize>, values: Box<Column<'a>> },
 }
 
 impl<'a> Column<'a> {
-    fn of(own: &'a dyn Array) -> Column<'a> {
+    /// Any column.
+    pub fn of(own: &'a dyn Array) -> Column<'a> {
         match own.as_any_dictionary_opt() {
             Some(dictionary) if !dictionary.values().is_empty() => Column::Dictionary {
                 own,
@@ -146,7 +147,8 @@ impl<'a> Column<'a> {
         }
     }
 
-    fn write(&self, row: usize, text: &mut Vec<u8>) {
+    /// Adds a cell's text; nothing for a null.
+    pub fn write(&self, row: usize, text: &mut Vec<u8>) {
         match self {
             Column::Plain(column) => write(*column, row, text),
             Column::Dictionary { own, keys, values } => {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `opened` | releases, and what they say of themselves |
 //! | `answer` | an answer: rows, text, HTML, Arrow |
+//! | `areas` | a reader's own areas: a file, columns or a data frame |
 //! | `records` | synthetic records as Arrow |
 //! | `made` | plans and releases |
 //! | `spec` | a spec as a path or a dict |
@@ -13,6 +14,7 @@
 //! | `error` | the exceptions |
 
 mod answer;
+mod areas;
 mod arrow;
 mod error;
 mod frame;

@@ -1,6 +1,7 @@
 //! Releases that are open, and what they say of themselves.
 
 use crate::answer::Answer;
+use crate::areas::Areas;
 use crate::error::{self, Error, VerificationError};
 use crate::given::{self, Given};
 use crate::records::Records;
@@ -8,19 +9,21 @@ use crate::waiting::reading;
 use margins::answer::Simultaneous;
 use margins::cli::programs::public_key;
 use margins::describe::TABLES;
-use margins::render::preformatted;
+use margins::render::{Naming, preformatted};
 use margins::{Audit as Audited, Description as Described, Options, Verdict};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A signed release; several of one dataset are asked together.
 #[pyclass(frozen, module = "margins")]
 pub struct Release {
     release: Arc<margins::Release>,
     paths: Vec<PathBuf>,
+    /// The same, asked about the areas that were given last.
+    among: Mutex<Option<(Areas, Arc<margins::Release>)>>,
 }
 
 /// A table that can be asked for.
@@ -103,7 +106,7 @@ pub fn open_all(py: Python<'_>, paths: Vec<PathBuf>, public_key: Given<'_, '_>) 
         .map(|name| format!("{name} is NOT PRIVATE: its noise came from a fixed seed"))
         .collect();
     error::warn(py, &known)?;
-    let release = Release { release: Arc::new(release), paths };
+    let release = Release { release: Arc::new(release), paths, among: Mutex::default() };
     if public_key.is_some() {
         let audit = release.verify(py, public_key)?;
         if !audit.passed() {
@@ -121,10 +124,69 @@ impl Release {
         self.release.name()
     }
 
-    /// Whether it is signed with an agency's own key, and protects anybody at all. Whose key it is, only `verify` with theirs tells.
+    /// One line for people.
     #[getter]
-    fn is_official(&self) -> bool {
-        self.release.is_official()
+    fn title(&self) -> Option<String> {
+        self.release.manifest().map(|m| error::named(&m.about.title))
+    }
+
+    /// The public key of its signer, one line of base64: whose it is, only `verify` with theirs tells.
+    #[getter]
+    fn signer(&self) -> Option<String> {
+        self.release.manifest().map(|m| m.signer.public_key.clone())
+    }
+
+    /// Whom it protects and how well, in a sentence.
+    #[getter]
+    fn guarantee(&self) -> Option<String> {
+        self.release.manifest().map(|m| error::named(&m.privacy.note))
+    }
+
+    /// What besides noise makes its numbers untrue, in sentences.
+    #[getter]
+    fn caveats(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let release = self.release.clone();
+        let summary = reading(py, move || release.summary(0))?;
+        Ok(summary.untrue.iter().map(|text| error::named(text)).collect())
+    }
+
+    /// Its file; of several the first.
+    #[getter]
+    fn path(&self) -> Option<PathBuf> {
+        self.paths.first().cloned()
+    }
+
+    /// The files of all that are asked together.
+    #[getter]
+    fn paths(&self) -> Vec<PathBuf> {
+        self.paths.clone()
+    }
+
+    /// `with margins.open(FILE) as release:` The file is closed when nobody has the release any more.
+    fn __enter__(own: Py<Self>) -> Py<Self> {
+        own
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, _exception: &Bound<'_, PyTuple>) -> bool {
+        false
+    }
+
+    /// For pickle: the files are opened again, and their signatures checked. Areas are named with each question.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Vec<String>,))> {
+        let path = |path: &PathBuf| {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            path.into_os_string().into_string().map_err(|_| PyValueError::new_err("its path is not text"))
+        };
+        let paths = self.paths.iter().map(path).collect::<PyResult<Vec<_>>>()?;
+        Ok((py.import("margins")?.getattr("open")?, (paths,)))
+    }
+
+    /// Whether it is signed with a lasting key, not a throw-away one, and protects anybody at all. Anybody can make such a key: whose it is, only
+    /// `verify` with theirs tells.
+    #[getter]
+    fn has_own_key(&self) -> bool {
+        self.release.has_own_key()
     }
 
     /// The tables that it was made for; everything that can be summed from them can be asked, too.
@@ -169,19 +231,24 @@ impl Release {
 
     /// Answers one SELECT (or SHOW TABLES, or DESCRIBE name). Each interval covers the truth with probability `level`; with `joint`, all of
     /// them together do (`"bonferroni"` in the simpler way). `prob` adds the probability of a statement ("> 100"), `test` the p-value of a value,
-    /// `prior` the posterior of each count; `complete` refuses sums that leave categories out.
-    #[pyo3(signature = (sql, level=None, *, prob=None, test=None, prior=None, joint=None, complete=None))]
+    /// `prior` the posterior of each count; `complete` refuses sums that leave categories out. `areas` asks about some areas alone, and by districts
+    /// that no level has: a file as `margins query --areas` reads it, a dict of its columns, or a data frame. `labels` shows what codes stand for beside
+    /// them (`"only"` in their place); `reliability` adds coefficients of variation and their classes.
+    #[pyo3(signature = (sql, level=None, *, areas=None, prob=None, test=None, prior=None, joint=None, complete=None, labels=None, reliability=None))]
     #[allow(clippy::too_many_arguments, reason = "they are Python's keywords")]
     fn query(
         &self,
         py: Python<'_>,
         sql: &Bound<'_, PyAny>,
         level: Given<'_, '_>,
+        areas: Given<'_, '_>,
         prob: Given<'_, '_>,
         test: Given<'_, '_>,
         prior: Given<'_, '_>,
         joint: Given<'_, '_>,
         complete: Given<'_, '_>,
+        labels: Given<'_, '_>,
+        reliability: Given<'_, '_>,
     ) -> PyResult<Answer> {
         let text = |name, given| given::maybe(name, given, given::text);
         let joint = match joint {
@@ -192,7 +259,18 @@ impl Release {
             },
             Some(given) => given::truth("joint", given)?.then_some(Simultaneous::Auto),
         };
+        let naming = match labels {
+            None => Naming::Codes,
+            Some(word) if word.is_instance_of::<PyString>() => match given::text("labels", word)?.as_str() {
+                "only" => Naming::Labels,
+                _ => return Err(PyValueError::new_err("labels is True, False or \"only\"")),
+            },
+            Some(given) if given::truth("labels", given)? => Naming::Both,
+            Some(_) => Naming::Codes,
+        };
         let options = Options {
+            naming,
+            reliability: given::maybe("reliability", reliability, given::truth)?.unwrap_or(false),
             prob: text("prob", prob)?.map(|text| text.parse()).transpose().map_err(error::of)?,
             test: given::maybe("test", test, given::number)?,
             prior: text("prior", prior)?.map(|text| text.parse()).transpose().map_err(error::of)?,
@@ -200,7 +278,12 @@ impl Release {
             complete: given::maybe("complete", complete, given::truth)?.unwrap_or(false),
             ..Options::at(at(level)?)
         };
-        self.ask(py, given::text("sql", sql)?, options)
+        let sql = given::text("sql", sql)?;
+        let release = match areas {
+            Some(areas) => self.among(py, Areas::of(areas)?)?,
+            None => self.release.clone(),
+        };
+        ask(py, release, sql, options)
     }
 
     /// The table of these levels: `release.table("sex", "age.band")`; without any the total.
@@ -209,7 +292,7 @@ impl Release {
         let levels =
             levels.iter().map(|name| given::text("a level", &name)).collect::<PyResult<Vec<String>>>()?;
         let levels: Vec<&str> = levels.iter().map(String::as_str).collect();
-        self.ask(py, self.release.table_sql(&levels), Options::at(at(level)?))
+        ask(py, self.release.clone(), self.release.table_sql(&levels), Options::at(at(level)?))
     }
 
     /// Synthetic records whose tables are those of the release, as many as its total unless `rows` says otherwise; the same for the same `seed`.
@@ -226,11 +309,22 @@ impl Release {
 }
 
 impl Release {
-    fn ask(&self, py: Python<'_>, sql: String, options: Options) -> PyResult<Answer> {
-        let release = self.release.clone();
-        let answer = reading(py, move || release.ask(&sql, &options))?;
-        Ok(Answer::new(answer.table().clone(), self.release.about()))
+    /// The release asked about these areas: what the last question made, if it was about the same.
+    fn among(&self, py: Python<'_>, areas: Areas) -> PyResult<Arc<margins::Release>> {
+        let lock = || self.among.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, release)) = lock().as_ref().filter(|(known, _)| *known == areas) {
+            return Ok(release.clone());
+        }
+        let (areas, release) = areas.among(py, self.release.clone())?;
+        *lock() = Some((areas, release.clone()));
+        Ok(release)
     }
+}
+
+fn ask(py: Python<'_>, release: Arc<margins::Release>, sql: String, options: Options) -> PyResult<Answer> {
+    let asked = release.clone();
+    let answer = reading(py, move || asked.ask(&sql, &options))?;
+    Ok(Answer::new(answer.table().clone(), release.about()))
 }
 
 /// The probability with which intervals cover.

@@ -34,9 +34,14 @@ impl Records {
     fn batch(&self) -> Result<RecordBatch, ArrowError> {
         let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = Default::default();
         for column in self.0.columns() {
+            let some = matches!(column.values, Values::SomeWhole(_) | Values::SomeNumbers(_));
             let (kind, array): (DataType, ArrayRef) = match &column.values {
                 Values::Whole(numbers) => (DataType::Int64, Arc::new(Int64Array::from(numbers.clone()))),
                 Values::Numbers(numbers) => {
+                    (DataType::Float64, Arc::new(Float64Array::from(numbers.clone())))
+                }
+                Values::SomeWhole(numbers) => (DataType::Int64, Arc::new(Int64Array::from(numbers.clone()))),
+                Values::SomeNumbers(numbers) => {
                     (DataType::Float64, Arc::new(Float64Array::from(numbers.clone())))
                 }
                 values => {
@@ -44,7 +49,7 @@ impl Records {
                     (DataType::Utf8, Arc::new(StringArray::from_iter_values(texts)))
                 }
             };
-            fields.push(Field::new(&column.name, kind, false));
+            fields.push(Field::new(&column.name, kind, some));
             arrays.push(array);
         }
         if let Some(name) = self.0.weight_name() {

@@ -136,3 +136,21 @@ def test_only_named_columns_of_every_kind_of_frame(survey, tmp_path):
     for at, frame in enumerate(frames):
         made = margins.release({**survey, "name": f"s{at}"}, frame, out=tmp_path, ledger=tmp_path / f"{at}.jsonl")
         assert made.open().query(f"SELECT COUNT(*) FROM s{at}").to_json()
+
+
+def test_frames_in_one_word(town):
+    answer = town.query(f'SELECT sex, COUNT(*) AS n, AVG(age) AS mean FROM "{town.name}" GROUP BY sex')
+    wanted = ["sex", "n", "n_std_error", "n_low", "n_high", "mean", "mean_std_error", "mean_low", "mean_high"]
+    for columns in (answer.to_arrow().column_names, list(answer.to_pandas().columns), answer.to_polars().columns):
+        assert columns[: len(wanted)] == wanted
+    assert answer.to_polars()["n"].to_list() == [row["n"].estimate for row in answer]
+
+
+def test_reliability_and_labels_are_columns(town):
+    sql = f'SELECT sex, COUNT(*) AS n FROM "{town.name}" GROUP BY sex'
+    answer = town.query(sql, reliability=True, labels=True)
+    for row in answer:
+        assert abs(row["cv"] - 100 * row["n"].std_error / abs(row["n"].estimate)) < 1e-9 and row["reliability"] in "ABC"
+    # No code of this release has a label.
+    assert [column for column in answer.columns if column.endswith("label")] == []
+    assert town.query(sql, labels="only").column("sex") == answer.column("sex")

@@ -12,7 +12,7 @@ import margins
 
 def test_a_file_explains_itself(town, town_file):
     assert town.name == "town"
-    assert town.is_official
+    assert town.has_own_key
     assert [d.name for d in town.dimensions] == ["area", "sex", "age", "education", "work"]
     sex = town.dimensions[1]
     assert sex.levels[0].name == "sex" and sex.levels[0].categories == ["F", "M"]
@@ -102,3 +102,20 @@ def test_a_projection(visits, town_file):
     path = pathlib.Path(town_file).with_name("visits.margins")
     with pytest.raises(margins.Error, match="is a projection: ask it alone"):
         margins.open([town_file, path])
+
+
+def test_what_a_release_says_of_itself(town):
+    import pickle
+
+    assert town.title and town.guarantee.endswith("(the number of rows is public).") or "whether it is in the data or not" in town.guarantee
+    assert town.path == town.paths[0] and town.signer in town.describe().to_dict()["signed"]
+    assert town.caveats == town.describe().to_dict()["untrue"]
+    with town as same:
+        assert same is town
+    with pytest.raises(ZeroDivisionError):
+        with town:
+            1 / 0
+    again = pickle.loads(pickle.dumps(town))
+    assert again.name == town.name and again.verify().verdict == town.verify().verdict
+    figure = town.table()[0]["count"]
+    assert pickle.loads(pickle.dumps(figure)) == figure

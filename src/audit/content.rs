@@ -68,7 +68,7 @@ impl Content {
                     WorstCase::Bound => "an upper bound over all pairs of cells",
                 };
                 let detail =
-                    format!("recomputed from {} blocks and scales ({how})", plan.rows().measurements.len(),);
+                    format!("recomputed from {} blocks and scales ({how})", plan.measurements().count());
                 audit.cost(detail, cost.total, plan.budget);
                 let derived = claims::of_tables(manifest.format, cube, plan, cost, words);
                 claims_agree(audit, manifest, derived.map_err(|e| e.to_string()));

@@ -5,7 +5,7 @@
 //! tables and empty cells. Whether this program would make the same plan of it today does not: planners improve.
 
 use super::content::Content;
-use super::{Audit, compare, margins, measured};
+use super::{Audit, compare, margins, measured, targets};
 use crate::exact::Rational;
 use crate::plan::{Channel, Copy, Subject, convert, cost, subjects};
 use crate::projection::{self, Design};
@@ -47,6 +47,7 @@ pub(super) fn reread(
     delta(audit, release.manifest().format, &spec, content);
     if same {
         margins::check(audit, &spec, content);
+        targets::check(audit, &spec, content);
     }
     if same && again {
         #[cfg(feature = "compile")]

@@ -1,5 +1,8 @@
 //! `margins ask`: as good an answer as asked for, from what is out, or for the least budget that gives it.
 
+mod parts;
+mod sums;
+
 use super::batch::statements;
 use super::output::{self, MOST};
 use super::refusal::failure;
@@ -9,28 +12,32 @@ use crate::answer::linear::{self, Linear};
 use crate::answer::tell::pool::{Combined, Pool};
 use crate::answer::{Answers, QueryError, best_copies};
 use crate::compile::asked::{Need, Question, Target, spec_of};
-use crate::compile::{self, Options, Released};
-use crate::cube::Filter;
+use crate::compile::{self, CompileError, Options, Released};
+use crate::cube::{Filter, Weighing};
 use crate::exact::Rational;
+use crate::ledger::cells::Cells;
 use crate::ledger::published::{Found, look, one_charge};
 use crate::ledger::{Chain, Charge, Ledger};
 use crate::make::{MakeError, account, place};
 use crate::release::parts::folded;
-use crate::release::{AccountName, Currency, Dataset, Kind, Manifest, Release};
+use crate::release::{AccountName, Currency, Dataset, Kind, Manifest, Release, SealError};
 use crate::render::{self, ResultTable};
 use crate::secret::ingest::Means;
-use crate::spec::{self, Spec};
+use crate::spec::{self, Spec, SpecErrors};
 use crate::sql::{Query, quote_names};
 use crate::watch::Watch;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Answer a question within a half-width, for the least further budget.
 ///
 /// Every release in DIR that was charged to the dataset's ledger is combined. If every interval is narrow enough, nothing is spent.
 /// Otherwise the question itself is measured, with as much noise as the combination allows: a new signed release in DIR, charged
 /// first. If the ledger's bound refuses, nothing is spent, and the message says what precision is possible (exit 1).
+///
+/// A question may end with a half-width of its own: SELECT … WITHIN 20. Of several asks in one folder, one measures at a time.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  margins ask survey.toml --within 50 --level 0.8 --key agency.key \\\n    \
@@ -43,15 +50,21 @@ pub(super) struct Args {
     /// The question
     #[arg(required_unless_present = "batch", conflicts_with = "batch")]
     sql: Option<String>,
-    /// The largest error of every answer, with probability P
+    /// The largest error of every answer, with probability P, unless a question says its own
     #[arg(long, value_name = "W")]
-    within: Rational,
+    within: Option<Rational>,
     /// The probability with which each interval covers the truth
     #[arg(long, default_value_t = 0.95, value_name = "P")]
     level: f64,
     /// Answer a file of questions, one per line (`--` starts a comment)
     #[arg(long, value_name = "FILE")]
     batch: Option<PathBuf>,
+    /// Measure every question anew and answer it from that alone, whatever is out: for comparisons
+    #[arg(long)]
+    no_inference: bool,
+    /// Where a question must be measured, measure more than it needs, for later questions
+    #[arg(long, value_name = "WHAT", conflicts_with = "no_inference")]
+    invest: Option<Invest>,
     /// Read the rows from this file instead of the spec's
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
@@ -68,6 +81,16 @@ pub(super) struct Args {
     signing: Signing,
 }
 
+/// What is measured in place of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Invest {
+    /// The parts that its sums are made of, up to 32: each finest category it names, with noise of its own
+    Parts,
+}
+
+/// How the spec of a measurement is made: of the spec that is asked about, where that stands, and the measurement's name.
+type Making<'m> = dyn Fn(&Spec, &Path, &str) -> Result<Spec, SpecErrors> + 'm;
+
 /// One who asks: the spec, its account, and what is out.
 struct Asker<'a> {
     args: &'a Args,
@@ -77,36 +100,71 @@ struct Asker<'a> {
     /// What has been looked at: its charge, and the recipient whose copy it is; and its manifest.
     seen: BTreeMap<(String, Option<String>), Manifest>,
     releases: Vec<Answers>,
+    /// What the next measurement was to be called when the folder was last looked at: whoever finds it taken has not seen everything.
+    next: String,
+    /// How many releases were made.
+    made: u64,
+    /// Whether it was said that another run measures.
+    waiting: bool,
     watch: Watch,
 }
 
 /// What became of a question.
 struct Reply {
     sql: String,
+    within: Rational,
+    /// How many parts were measured in its place.
+    parts: Option<usize>,
     table: ResultTable,
     released: Option<Released>,
     /// Why it has no answer that is good enough.
     refused: Option<String>,
 }
 
+/// A question, and the half-width it asks for: its own, or that of all.
+fn question(sql: &str, all: Option<Rational>) -> Result<(String, Rational), Failure> {
+    let plain = sql.trim_end().trim_end_matches(';').trim_end();
+    let own = || {
+        let (rest, number) = plain.rsplit_once(char::is_whitespace)?;
+        let (query, word) = rest.trim_end().rsplit_once(char::is_whitespace)?;
+        // The end of a label in quotes is none.
+        let own = word.eq_ignore_ascii_case("WITHIN") && !number.ends_with(['\'', '"', '`']);
+        own.then(|| (query.trim_end(), number))
+    };
+    match (own(), all) {
+        (Some((query, number)), _) => match number.parse::<Rational>() {
+            Ok(within) if !within.is_zero() => Ok((query.to_owned(), within)),
+            _ => Err(Failure::Message(format!("WITHIN wants a number above 0, not {number}"))),
+        },
+        (None, Some(all)) => Ok((sql.to_owned(), all)),
+        (None, None) => Err(Failure::Message(format!(
+            "how precise? Give --within W, or end the question with WITHIN W: {sql}"
+        ))),
+    }
+}
+
 pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
-    if args.within.is_zero() {
+    if args.within.is_some_and(|w| w.is_zero()) {
         return Err(Failure::Message("--within wants a number above 0".into()));
     }
     if !(args.level > 0.0 && args.level < 1.0) {
         return Err(QueryError::Level(args.level).into());
     }
-    let mut asker = Asker::new(args, watch)?;
     let Some(batch) = &args.batch else {
-        let reply = asker.ask(args.sql.as_deref().unwrap_or_default())?;
+        let (sql, within) = question(args.sql.as_deref().unwrap_or_default(), args.within)?;
+        let mut asker = Asker::new(args, watch)?;
+        let reply = asker.ask(&sql, within)?;
         output_of(&asker, &reply)?;
         return reply.refused.map_or(Ok(()), |why| Err(Failure::Refused(why)));
     };
     let text = crate::files::text(batch, MOST)
         .map_err(|e| Failure::Message(format!("cannot read {}: {e}", output::path(batch))))?;
+    let asked = statements(&text).into_iter().map(|(_, sql)| question(&sql, args.within));
+    let asked = asked.collect::<Result<Vec<_>, _>>()?;
+    let mut asker = Asker::new(args, watch)?;
     let mut refused = 0usize;
-    for (i, (_, sql)) in statements(&text).into_iter().enumerate() {
-        let reply = asker.ask(&sql)?;
+    for (i, (sql, within)) in asked.iter().enumerate() {
+        let reply = asker.ask(sql, *within)?;
         refused += usize::from(reply.refused.is_some());
         if !args.json {
             output::print(&format!("{}-- {sql}\n", if i > 0 { "\n" } else { "" }))?;
@@ -116,12 +174,13 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
             output::print(&format!("{}\n", output::wrapped(why, 0)))?;
         }
     }
+    let alike = args.within.filter(|all| asked.iter().all(|(_, own)| own == all));
     match refused {
         0 => Ok(()),
         n => Err(Failure::Refused(format!(
-            "{} could not be answered within {}",
+            "{} could not be answered {}",
             output::counted(n as u64, "question"),
-            args.within
+            alike.map_or("as precisely as asked".into(), |within| format!("within {within}"))
         ))),
     }
 }
@@ -137,9 +196,10 @@ fn output_of(asker: &Asker, reply: &Reply) -> Outcome {
     let spent = match &reply.released {
         None => "spent     nothing: what is out answers it\n".to_owned(),
         Some(r) => format!(
-            "spent     {} = {}\nwrote     {}\n",
+            "spent     {} = {}{}\nwrote     {}\n",
             r.job.currency().symbol(),
             output::spent(r.job.cost()),
+            reply.parts.map_or(String::new(), |n| format!(", for its {n} parts, each with noise of its own")),
             output::path(&r.sealed.path)
         ),
     };
@@ -155,11 +215,14 @@ fn about(asker: &Asker, reply: &Reply) -> Map<String, Value> {
     let mut more = Map::new();
     let cost = reply.released.as_ref().map_or(Rational::ZERO, |r| r.job.cost());
     more.insert("sql".into(), reply.sql.as_str().into());
-    more.insert("within".into(), asker.args.within.to_f64().into());
+    more.insert("within".into(), reply.within.to_f64().into());
     more.insert("spent".into(), json!(cost));
     more.insert("currency".into(), json!(asker.currency()));
     if let Some(r) = &reply.released {
         more.insert("release".into(), output::plain(&r.sealed.path).into());
+    }
+    if let Some(parts) = reply.parts {
+        more.insert("parts".into(), parts.into());
     }
     if let Some(why) = &reply.refused {
         more.insert("refused".into(), why.as_str().into());
@@ -177,12 +240,21 @@ impl<'a> Asker<'a> {
                 "questions are measured over listed categories, and this is a projection".into(),
             ));
         }
+        if let Some(weight) = spec.amounts.iter().find(|a| a.quantity.weighing == Weighing::Weight) {
+            return Err(Failure::Message(format!(
+                "rows have the weights {}, and a question that is measured by itself would count rows: ask for a table",
+                weight.quantity.name
+            )));
+        }
         let path = account::file(&spec, args.ledger.as_deref()).map_err(failure)?;
         account::not_forgotten(&args.out).iter().for_each(|text| output::warn(text));
         let ledger = Ledger::at(&path, &spec.account_name().id).map_err(|e| output::about(&path, &e))?;
         let ledger = ledger.watched(watch);
         let (chain, seen) = (Chain::default(), BTreeMap::new());
-        let mut asker = Asker { args, spec, chain, ledger, seen, releases: Vec::new(), watch: watch.clone() };
+        let (releases, next) = (Vec::new(), String::new());
+        let watch = watch.clone();
+        let mut asker =
+            Asker { args, spec, chain, ledger, seen, releases, next, made: 0, waiting: false, watch };
         asker.look()?;
         Ok(asker)
     }
@@ -194,17 +266,14 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// Reads the ledger, and opens what has been charged in it since the last look.
+    /// Opens what has been charged in the ledger since the last look.
     fn look(&mut self) -> Outcome {
+        self.next = self.free();
+        let opened = account::releases(&self.args.out);
+        // After the files: what is charged while they are opened is none of them.
         self.chain = self.ledger.chain()?;
         let mut found: Vec<(u64, Answers)> = Vec::new();
-        let entries = std::fs::read_dir(&self.args.out).into_iter().flatten().flatten();
-        let mut files: Vec<PathBuf> = entries.map(|e| e.path()).collect();
-        files.retain(|p| p.extension().is_some_and(|e| e == "margins") && p.is_file());
-        files.sort();
-        for file in files {
-            // What cannot be opened was not sealed here, or is being written.
-            let Ok(release) = Release::open(&file) else { continue };
+        for (file, release) in opened {
             let manifest = release.manifest();
             let Some(own) = manifest.account.as_ref().filter(|a| a.name.id == self.spec.account_name().id)
             else {
@@ -230,7 +299,7 @@ impl<'a> Asker<'a> {
                     own.name.id
                 )));
             }
-            if before.is_none() && self.same_truth(&release) {
+            if before.is_none() && !self.args.no_inference && self.same_truth(&release) {
                 found.push((line, Answers::from_release(release)?));
             }
         }
@@ -257,16 +326,25 @@ impl<'a> Asker<'a> {
             && m.privacy.max_rows == rows
     }
 
-    /// All that is out, taken together for these figures.
-    fn together(&self, figures: &[Linear]) -> Result<Combined, Failure> {
-        let releases: Vec<&Answers> = self.releases.iter().collect();
+    /// The name of the next measurement.
+    fn free(&self) -> String {
+        let (out, stem) = (&self.args.out, self.spec.name.chars().take(80).collect::<String>());
+        let free = |n: &u64| {
+            ["margins", "margins.minisig"].iter().all(|e| !out.join(format!("{stem}-asked-{n}.{e}")).exists())
+        };
+        (1u64..).find(free).map(|n| format!("{stem}-asked-{n}")).unwrap_or_default()
+    }
+
+    /// Some releases, taken together for these figures.
+    fn together(&self, releases: &[Answers], figures: &[Linear]) -> Result<Combined, Failure> {
+        let releases: Vec<&Answers> = releases.iter().collect();
         let filters: Vec<&Filter> = figures.iter().map(|f| &f.filter).collect();
         Ok(Combined::new(&Pool::new(&self.spec.cube, &releases)?, &filters)?)
     }
 
     /// The most that a measurement may cost: what is left of the bound; without one the spec's own budget.
-    fn most(&self, question: &Question<'_>) -> Result<Rational, Failure> {
-        let (_, own) = self.spec.privacy.budget.noise().ok_or(compile::CompileError::NoBudget)?;
+    fn most(&self, cells: Option<Cells>) -> Result<Rational, Failure> {
+        let (_, own) = self.spec.privacy.budget.noise().ok_or(CompileError::NoBudget)?;
         let name = self.spec.account_name();
         let like = Charge {
             release: self.spec.name.clone(),
@@ -280,7 +358,7 @@ impl<'a> Asker<'a> {
             charged: Rational::ONE,
             invariants: Vec::new(),
             alone: None,
-            cells: question.cells(&self.spec),
+            cells,
             nonce: None,
         };
         Ok(match self.chain.left(&like) {
@@ -289,11 +367,15 @@ impl<'a> Asker<'a> {
         })
     }
 
-    fn ask(&mut self, sql: &str) -> Result<Reply, Failure> {
+    fn ask(&mut self, sql: &str, within: Rational) -> Result<Reply, Failure> {
+        if let Some(asked) = self.sums_of(sql)? {
+            return self.ask_sums(sql, within, &asked);
+        }
         let cube = &self.spec.cube;
         let names: Vec<&str> =
             cube.dimensions.iter().map(|d| d.name.as_str()).chain([self.spec.name.as_str()]).collect();
-        let query = Query::parse(&quote_names(sql, &names), cube).map_err(QueryError::from)?;
+        let quoted = quote_names(sql, &names).into_owned();
+        let query = Query::parse(&quoted, cube).map_err(QueryError::from)?;
         if !query.from.eq_ignore_ascii_case(&self.spec.name) {
             return Err(QueryError::From(self.spec.name.clone(), query.from).into());
         }
@@ -301,26 +383,48 @@ impl<'a> Asker<'a> {
         if figures.is_empty() {
             return Err(Failure::Message("the question asks for no figure".into()));
         }
-        let target = Target { within: self.args.within.to_f64(), level: self.args.level };
-        let together = self.together(&figures)?;
-        let question = Question::new(&self.spec, &figures, &together, target)?;
-        let most = self.most(&question)?;
+        let target = Target { within: within.to_f64(), level: self.args.level };
         let mut reply = Reply {
             sql: sql.into(),
+            within,
+            parts: None,
             table: ResultTable::new(Vec::new(), Vec::new(), target.level),
             released: None,
             refused: None,
         };
-        let together = match question.need(most)? {
-            Need::Nothing => together,
-            Need::Budget(budget) => {
-                reply.released = Some(self.measure(sql, budget)?);
-                self.look()?;
-                self.together(&figures)?
-            }
-            Need::More(reach) => {
-                reply.refused = Some(self.refusal(reach, most));
-                return Ok(reply);
+        let together = loop {
+            let together = self.together(&self.releases, &figures)?;
+            let question = Question::new(&self.spec, &figures, figures.len(), &together, target)?;
+            let most = self.most(question.cells(&self.spec))?;
+            let need = question.need(most)?;
+            let invest = (need != Need::Nothing).then(|| self.parts(&figures, target)).transpose()?.flatten();
+            let (sql, need) = match &invest {
+                Some((parts, budget, _)) => (parts.as_str(), Need::Budget(*budget)),
+                None => (quoted.as_str(), need),
+            };
+            match need {
+                Need::Nothing => break together,
+                Need::Budget(budget) => {
+                    match self.measure(&|spec, origin, name| spec_of(spec, origin, name, sql, budget))? {
+                        // Somebody else measured meanwhile: perhaps just this.
+                        None => self.look()?,
+                        Some(released) => {
+                            let fresh = Release::open(&released.sealed.path)
+                                .map_err(|e| output::about(&released.sealed.path, &e))?;
+                            reply.released = Some(released);
+                            reply.parts = invest.map(|(_, _, parts)| parts);
+                            self.look()?;
+                            break match self.args.no_inference {
+                                true => self.together(&[Answers::from_release(fresh)?], &figures)?,
+                                false => self.together(&self.releases, &figures)?,
+                            };
+                        }
+                    }
+                }
+                Need::More(reach) => {
+                    reply.refused = Some(self.refusal(within, reach, most));
+                    return Ok(reply);
+                }
             }
         };
         let best = (0..figures.len())
@@ -332,26 +436,46 @@ impl<'a> Asker<'a> {
         Ok(reply)
     }
 
-    /// Measures a question: a new release, charged first.
-    fn measure(&self, sql: &str, budget: Rational) -> Result<Released, Failure> {
-        let (entropy, key) = self.args.signing.entropy_and_key(&self.spec)?;
+    /// Where parts are to be measured: the question after them, the budget with which they answer these figures, and how many they are. `None` where
+    /// that budget is not there, or the parts are the figures.
+    fn parts(
+        &self,
+        figures: &[Linear],
+        target: Target,
+    ) -> Result<Option<(String, Rational, usize)>, Failure> {
+        let sql = self.args.invest.and_then(|_| parts::question(figures, &self.spec.cube, &self.spec.name));
+        let Some(sql) = sql else { return Ok(None) };
+        let query = Query::parse(&sql, &self.spec.cube).map_err(QueryError::from)?;
+        let own = linear::figures(&query, &self.spec.cube)?;
+        let count = own.len();
+        if parts::are(&own, figures) {
+            return Ok(None);
+        }
+        let all = [figures, &own].concat();
+        let together = self.together(&self.releases, &all)?;
+        let question = Question::new(&self.spec, &all, figures.len(), &together, target)?;
+        Ok(match question.need(self.most(question.cells(&self.spec))?)? {
+            Need::Budget(budget) => Some((sql, budget, count)),
+            Need::Nothing | Need::More(_) => None,
+        })
+    }
+
+    /// Measures a question: a new release, charged first. `None`, and nothing is charged, where the name that was free is taken: the name is taken
+    /// before the charge, so of several that ask one measures at a time, and the others see what came of it.
+    fn measure(&mut self, spec_of: &Making<'_>) -> Result<Option<Released>, Failure> {
+        let (entropy, key) = self.args.signing.entropy_and_key(&self.spec, self.made)?;
         let remark = account::remark(&self.chain, self.spec.account.part.as_deref());
         remark.iter().for_each(|text| output::warn(text));
         let out = &self.args.out;
         let _made = (self.watch.folders(out))
             .map_err(|e| Failure::Message(format!("cannot make the folder {}: {e}", output::path(out))))?;
-        let stem: String = self.spec.name.chars().take(80).collect();
-        let free = |n: &u64| {
-            ["margins", "margins.minisig"].iter().all(|e| !out.join(format!("{stem}-asked-{n}.{e}")).exists())
-        };
-        let name = (1u64..).find(free).map(|n| format!("{stem}-asked-{n}")).unwrap_or_default();
-        let spec =
-            spec_of(&self.spec, &self.args.spec, &name, sql, budget).map_err(super::refusal::spec_failure)?;
+        let name = &self.next;
+        let spec = spec_of(&self.spec, &self.args.spec, name).map_err(super::refusal::spec_failure)?;
         let ledger: &Path = self.ledger.path();
         for path in
             [Some(ledger), Some(&self.args.spec), self.args.signing.key.as_deref()].into_iter().flatten()
         {
-            place::stays(out, &name, path).map_err(failure)?;
+            place::stays(out, name, path).map_err(failure)?;
         }
         let options = Options {
             out,
@@ -364,11 +488,32 @@ impl<'a> Asker<'a> {
             entropy,
         };
         let means = Means { watch: self.watch.clone(), ..Means::default() };
-        compile::release(&spec, options, &means).map_err(|e| failure(MakeError::from(e)))
+        match compile::release(&spec, options, &means) {
+            Ok(released) => {
+                (self.made, self.waiting) = (self.made + 1, false);
+                Ok(Some(released))
+            }
+            Err(CompileError::Seal(SealError::Exists(_))) => Ok(None),
+            Err(CompileError::Seal(SealError::Busy(_))) => {
+                if self.watch.is_stopped() {
+                    return Err(failure(MakeError::from(CompileError::Stopped(String::new()))));
+                }
+                if !self.waiting {
+                    output::warn(
+                        "note: another run measures in this folder: this one waits to see what comes of it",
+                    );
+                    self.waiting = true;
+                }
+                // Whoever holds the name lets go when it ends, however it ends.
+                std::thread::sleep(Duration::from_millis(50));
+                Ok(None)
+            }
+            Err(e) => Err(failure(MakeError::from(e))),
+        }
     }
 
     /// Why a question has no answer that is good enough, and what there could be.
-    fn refusal(&self, reach: f64, most: Rational) -> String {
+    fn refusal(&self, within: Rational, reach: f64, most: Rational) -> String {
         let (symbol, args) = (self.currency().symbol(), self.args);
         let percent = output::figure(100.0 * args.level);
         let what = match (self.chain.bound(), most.is_zero()) {
@@ -384,7 +529,7 @@ impl<'a> Asker<'a> {
             true => format!("the best that can be had is within {} at {percent} %", output::figure(reach)),
             false => "what is out tells nothing of it".into(),
         };
-        format!("within {} at {percent} % cannot be had: {what}, and with it {best}", args.within)
+        format!("within {within} at {percent} % cannot be had: {what}, and with it {best}")
     }
 }
 

@@ -83,6 +83,16 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
         (None, epsilon) => ("epsilon", epsilon.as_deref().unwrap_or_default()),
     };
     let all = bounds::cuts(&spec, args.cuts.as_deref());
+    let products = spec.amounts.iter().filter(|amount| amount.columns.len() > 1);
+    let products: Vec<&str> = products.map(|amount| amount.quantity.name.as_str()).collect();
+    if !products.is_empty() {
+        let why = "rows are counted by the cells of one column, so name a column that has the product";
+        let text = format!("no bounds are measured for {}, a product of columns: {why}", products.join(", "));
+        if all.is_empty() {
+            return wrong(&text);
+        }
+        output::warn(&text);
+    }
     let free = |n: &u32| {
         let path = args.out.join(format!("{}-bounds-{n}.margins", spec.name));
         path.symlink_metadata().is_err()

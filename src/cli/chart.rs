@@ -1,6 +1,9 @@
 //! Line charts on logarithmic axes, or an even one from 0 below, as SVG fit for a report: no script, no outside font.
 
+pub(super) mod dots;
+
 use crate::visible::visible;
+use dots::Dots;
 use std::fmt::Write;
 
 /// A line.
@@ -157,6 +160,11 @@ fn mark(x: f64, bottom: f64, name: &str) -> String {
 
 /// Draws a chart. Lines without points are left out.
 pub fn svg(chart: &Chart) -> String {
+    svg_above(chart, &[])
+}
+
+/// Draws a chart, and clouds of dots below it.
+pub(crate) fn svg_above(chart: &Chart, below: &[Dots]) -> String {
     let lines: Vec<(&Series, Vec<(f64, f64)>)> = chart
         .series
         .iter()
@@ -174,7 +182,8 @@ pub fn svg(chart: &Chart) -> String {
     let along = |v: f64| if chart.even { v / x1 } else { log_scale(v, x0, x1) };
     let at_x = |v: f64| LEFT + (WIDTH - LEFT - RIGHT) * along(v);
     let at_y = |v: f64| HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * log_scale(v, y0, y1);
-    let mut out = head((WIDTH, HEIGHT), &chart.title, &chart.subtitle, &chart.y_label, TOP - 12.0);
+    let height = HEIGHT + below.len() as f64 * dots::HEIGHT;
+    let mut out = head((WIDTH, height), &chart.title, &chart.subtitle, &chart.y_label, TOP - 12.0);
     // Writing to a String cannot fail.
     let mut put = |line: std::fmt::Arguments<'_>| {
         let _ = writeln!(out, "{line}");
@@ -248,7 +257,10 @@ pub fn svg(chart: &Chart) -> String {
             escaped(&s.name)
         ));
     }
-    put(format_args!("</svg>"));
+    for (i, dots) in below.iter().enumerate() {
+        dots.draw(HEIGHT + i as f64 * dots::HEIGHT, &mut out);
+    }
+    out.push_str("</svg>\n");
     out
 }
 

@@ -4,6 +4,7 @@ use super::output::{columns, counted, grouped, short};
 use super::{Failure, Outcome, output};
 use crate::audit::wrap;
 use crate::law::{ErrorLaw, Term};
+use crate::plan::Subject;
 use crate::recover::noise_of;
 use crate::release::{Manifest, Privacy, ProjectionSummary, Release, SignerKind};
 use crate::render::truncation;
@@ -129,7 +130,9 @@ fn privacy(release: &Release, lines: &mut Lines) -> Outcome {
         // As long as a label may be.
         let name = name.strip_prefix("rows ").unwrap_or(name);
         if let Some(quantity) = channel.subject.quantity().filter(|_| !moved) {
-            lines.add(name, &quantity.note());
+            // Bounds and steps are those of its sums.
+            let sums = matches!(channel.subject, Subject::Sum(_));
+            lines.add(name, &if sums { quantity.note() } else { format!("of {}", quantity.name) });
             continue;
         }
         let term = |noise| Term { coefficient: 1.0, copies: 1, noise };
@@ -161,6 +164,25 @@ fn projection(p: &ProjectionSummary, lines: &mut Lines) {
     let signs = format!("{}-wise independent; two cells confused with p < {}", p.independence, p.collision);
     lines.add("signs", &signs);
     lines.add("seed", &p.seed);
+}
+
+/// What was measured of the numbers that rows have.
+fn sums(m: &Manifest) -> String {
+    if m.plan.sums.is_empty() {
+        return String::new();
+    }
+    let rows = m.plan.sums.iter().flat_map(|s| {
+        let row = |what: &str, tables: String, count: u64, cost: f64| {
+            vec![format!("{what} of {}", visible(&s.of.name)), tables, grouped(count), format!("{cost:.3e}")]
+        };
+        let own = row(&s.subject, s.workload.join("; "), s.count, s.cost.to_f64());
+        let moved =
+            s.clamping.as_ref().map(|c| row("rows moved to ends", "total".into(), 2, c.cost.to_f64()));
+        std::iter::once(own).chain(moved)
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let head = ["beside rows", "tables", "measurements", m.privacy.cost.currency.symbol()];
+    format!("\n{}", columns(&head, &rows))
 }
 
 /// What was measured, block by block.
@@ -195,5 +217,5 @@ fn measurements(m: &Manifest) -> String {
     if m.plan.count as usize > SHOWN {
         out.push_str(&format!("  … and {} more: --json\n", grouped(m.plan.count - SHOWN as u64)));
     }
-    out
+    out + &sums(m)
 }

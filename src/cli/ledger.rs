@@ -443,7 +443,19 @@ fn charged_here(chain: &Chain, paths: &[PathBuf]) -> (Vec<Check>, BTreeSet<usize
         };
         let manifest = release.manifest();
         let other = before.iter().find(|(_, other)| one_charge(other.manifest(), manifest));
-        let (passed, detail) = match (look(chain, manifest, || release.blake3()), other) {
+        // One reading gives the hash and the checks.
+        let mut fault = Ok(None);
+        let hash = || match audit::fault(&release) {
+            Ok((found, hash)) => {
+                fault = Ok(found);
+                Ok(hash)
+            }
+            Err(e) => {
+                fault = Err(e);
+                release.blake3()
+            }
+        };
+        let (passed, detail) = match (look(chain, manifest, hash), other) {
             (Found::Not(why), _) => (false, why),
             (Found::Silent, _) => (
                 false,
@@ -456,7 +468,7 @@ fn charged_here(chain: &Chain, paths: &[PathBuf]) -> (Vec<Check>, BTreeSet<usize
             (Found::Open(line), None) => (false, open(line)),
             (Found::Charged(line), None) => {
                 let charge = chain.lines().get(line - 1).and_then(|(_, e)| e.charge());
-                let (passed, more) = match audit::fault(&release) {
+                let (passed, more) = match fault {
                     Ok(None) => whom(charge, &release),
                     Ok(Some(c)) => (false, format!(", but the file is not what it says: {}: {}", c.what, c.detail)),
                     Err(e) => (false, format!(", but the file cannot be checked: {e}")),

@@ -37,7 +37,7 @@ pub(crate) fn json_pieces(pieces: impl Iterator<Item = String>) -> Outcome {
 }
 
 /// Prints what programs read (CSV, a spec, a completion script): byte for byte, but to a terminal as text.
-pub fn data(text: &str) -> Outcome {
+pub(crate) fn data(text: &str) -> Outcome {
     write(&for_programs(text, std::io::stdout().is_terminal()))
 }
 
@@ -167,7 +167,7 @@ pub(crate) fn plain(path: &Path) -> String {
 }
 
 /// An error as it is shown.
-pub fn error(text: &str) -> String {
+pub(crate) fn error(text: &str) -> String {
     wrapped(&format!("error: {text}"), 7)
 }
 
@@ -230,6 +230,16 @@ pub fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
         out.push_str(&line(row.iter().map(AsRef::as_ref).collect()));
     }
     out
+}
+
+/// A file without its name yet, in the folder where it will stand: it vanishes unless it is given that. All may read it whom the process's files are for, a web
+/// server for instance.
+pub(super) fn unnamed(path: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".margins.").suffix(".part");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(".")))
 }
 
 #[cfg(test)]

@@ -136,12 +136,7 @@ fn checked(file: &Path, key: Option<&str>, unverified: bool, watch: &Watch) -> R
 
 /// Writes the page beside its place, then renames it: no reader sees half of one.
 fn write(args: &Args, before: &str, attributes: &str, after: &str) -> std::io::Result<u64> {
-    let folder = args.out.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    // As a web server may read it.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut out = BufWriter::new(builder.tempfile_in(folder)?);
+    let mut out = BufWriter::new(output::unnamed(&args.out)?);
     out.write_all(before.as_bytes())?;
     let (open, close) = SLOT.split_at(SLOT.len() - 1);
     out.write_all(open.as_bytes())?;

@@ -1,16 +1,19 @@
 //! `margins plan`: what will be measured, and how exact the tables will be. Opens no data.
 
 mod asked;
+mod levels;
 mod loss;
+mod margins;
+mod records;
 pub(super) mod sums;
 mod takes;
 
-use super::chart::{Chart, Series, svg};
+use super::chart::dots::Dots;
+use super::chart::{Chart, Series, svg_above};
 use super::output::{columns, counted, figure, grouped};
 use super::refusal::failure;
 use super::unit::{left_out, protects};
 use super::{Failure, Outcome, output};
-use crate::answer::Evaluator;
 use crate::compile::effort::Effort;
 use crate::compile::statement::Dialect;
 use crate::compile::{CompileError, Job};
@@ -20,21 +23,24 @@ use crate::plan::cost::WorstCase;
 use crate::plan::{BudgetRule, Measure, Subject, Table};
 use crate::planner::closure::Spread;
 use crate::planner::targets::{Least, Targets};
-use crate::planner::{self, Candidate, Choice, Objective, Planned, Request, worst};
-use crate::recover::{Nothing, Recovery};
+use crate::planner::{self, Candidate, Choice, Objective, Planned, Request};
 use crate::release::Currency;
 use crate::spec::{self, Spec};
 use crate::visible::visible;
 use crate::watch::Watch;
 use loss::{Promised, told};
+use margins::Margins;
+use records::Tried;
 use serde_json::{Value, json};
 use smallvec::SmallVec;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// Show what a spec will measure and how precise its tables will be, without opening the data.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  margins plan specs/town.toml --compare\n  \
     margins plan specs/town.toml --svg out/town.svg\n  \
+    margins plan specs/town.toml --records 10000\n  \
     margins plan specs/town.toml --sql duckdb --from \"'town.csv'\"")]
 pub(crate) struct Args {
     /// The spec
@@ -42,7 +48,8 @@ pub(crate) struct Args {
     /// Show every strategy with both budget rules, best first, and why some do not apply
     #[arg(long)]
     compare: bool,
-    /// Draw the predicted error of every strategy against the budget; for a projection, against its size
+    /// Draw the predicted error of every strategy against the budget, and below it, where groups differ in size, margins by what
+    /// lies beneath a category; for a projection, the error against its size
     #[arg(long, value_name = "FILE", value_parser = crate::cli::output::picture())]
     svg: Option<PathBuf>,
     /// Draw δ against ε: by the law of the plan's own noises, and as its ρ converts
@@ -58,6 +65,14 @@ pub(crate) struct Args {
     /// The table after FROM in the statement of --sql, copied as it is
     #[arg(long, value_name = "TABLE", default_value = "data", requires = "sql")]
     from: String,
+    /// Try out how near records of the release would come to the truth: on a number of rows that are spread evenly, or on the
+    /// records of an earlier release of like people. A release of them is made with the plan's noise, and records of it
+    #[arg(long, value_name = "OF", conflicts_with = "sql")]
+    records: Option<String>,
+    /// Draw the noise of --records from this fixed seed
+    #[cfg(feature = "test-seed")]
+    #[arg(long, value_name = "SEED", hide = true)]
+    insecure_seed: Option<u64>,
     /// Show every table, not only the first 40
     #[arg(long)]
     all: bool,
@@ -96,25 +111,40 @@ pub(crate) fn run(args: &Args, watch: &Watch) -> Outcome {
     if let Some(file) = &args.curve {
         curve(spec, job, file)?;
     }
+    let tried =
+        args.records.as_ref().map(|what| records::tried(&planned, what, args.seed(), watch)).transpose()?;
     if args.json {
-        print_json(&planned)
+        print_json(&planned, tried.as_ref())
     } else {
-        output::print(&to_text_with(&planned, (args.compare, args.all))?)
+        let text = to_text_with(&planned, (args.compare, args.all))?;
+        output::print(&(text + &tried.map_or(String::new(), |tried| tried.text())))
+    }
+}
+
+impl Args {
+    /// The seed of the noise of --records, in test builds.
+    fn seed(&self) -> Option<u64> {
+        #[cfg(feature = "test-seed")]
+        return self.insecure_seed;
+        #[cfg(not(feature = "test-seed"))]
+        None
     }
 }
 
 fn picture(spec: &Spec, job: &Job, file: &Path) -> Outcome {
-    let chart = match job {
-        Job::Projection(designed) => super::projection::picture(spec, &designed.design),
+    let (chart, below) = match job {
+        Job::Projection(designed) => (super::projection::picture(spec, &designed.design), Vec::new()),
         Job::Tables(choice) => {
-            let asked = spec.request_of(&choice.planned.plan).ok_or(CompileError::NoBudget)?;
-            chart(&spec.planned(&choice.planned.plan), &asked, &choice.candidates)
+            let plan = &choice.planned.plan;
+            let asked = spec.request_of(plan).ok_or(CompileError::NoBudget)?;
+            let chart = chart(&spec.planned(plan), &asked, &choice.candidates);
+            (chart, levels::pictures(&asked.over(plan.measure), &choice.planned))
         }
     };
     if chart.series.iter().all(|s| s.points.is_empty()) {
         return Err(Failure::Message("there is no error to draw: every table is exact".into()));
     }
-    draw(&chart, file)
+    draw(&chart, &below, file)
 }
 
 fn curve(spec: &Spec, job: &Job, file: &Path) -> Outcome {
@@ -123,20 +153,20 @@ fn curve(spec: &Spec, job: &Job, file: &Path) -> Outcome {
     };
     let planned = &choice.planned;
     match told(&spec.planned(&planned.plan), choice).chart(spec, planned.cost.total) {
-        Some(chart) => draw(&chart, file),
+        Some(chart) => draw(&chart, &[], file),
         None => Err(Failure::Message("the noise is pure: its δ is 0 at every ε from the budget on".into())),
     }
 }
 
-fn draw(chart: &Chart, file: &Path) -> Outcome {
-    crate::files::write(file, &svg(chart))
+fn draw(chart: &Chart, below: &[Dots], file: &Path) -> Outcome {
+    crate::files::write(file, &svg_above(chart, below))
         .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(file))))
 }
 
-fn print_json(planned: &PlannedRelease) -> Outcome {
+fn print_json(planned: &PlannedRelease, tried: Option<&Tried>) -> Outcome {
     match planned.job() {
         Job::Projection(designed) => output::json(&super::projection::to_json(planned.spec(), designed)),
-        Job::Tables(choice) => json_of_tables(planned, choice, |pieces| output::json_pieces(pieces)),
+        Job::Tables(choice) => json_of_tables(planned, choice, tried, |pieces| output::json_pieces(pieces)),
     }
 }
 
@@ -144,7 +174,7 @@ fn print_json(planned: &PlannedRelease) -> Outcome {
 pub(crate) fn to_json(planned: &PlannedRelease) -> Result<String, Failure> {
     match planned.job() {
         Job::Projection(designed) => Ok(super::projection::to_json(planned.spec(), designed)),
-        Job::Tables(choice) => json_of_tables(planned, choice, |pieces| Ok(pieces.collect())),
+        Job::Tables(choice) => json_of_tables(planned, choice, None, |pieces| Ok(pieces.collect())),
     }
 }
 
@@ -152,6 +182,7 @@ pub(crate) fn to_json(planned: &PlannedRelease) -> Result<String, Failure> {
 fn json_of_tables<T>(
     planned: &PlannedRelease,
     choice: &Choice,
+    tried: Option<&Tried>,
     take: impl FnOnce(&mut dyn Iterator<Item = String>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let spec = planned.spec();
@@ -159,7 +190,8 @@ fn json_of_tables<T>(
     let asked = spec.request_of(plan).ok_or(CompileError::NoBudget)?;
     let request = asked.over(plan.measure);
     let takes = takes::to_json(spec, &asked, planned.job().effort(spec, planned.memory()), choice);
-    take(&mut pieces(&spec.planned(plan), &asked, &request, choice, takes)?)
+    let beside = [("takes", Some(takes)), ("records", tried.map(Tried::json).transpose()?)];
+    take(&mut pieces(&spec.planned(plan), &asked, &request, choice, beside)?)
 }
 
 /// A plan for people, with its first tables; perhaps with all strategies.
@@ -193,7 +225,9 @@ fn plan_of_tables(
     if compare {
         out.push_str(&comparison(&asked, &choice.candidates, choice.chosen));
     }
-    out.push_str(&tables(&request, planned, all));
+    let margins = Margins::new(&request, planned);
+    out.push_str(&tables(&request, planned, &margins, all));
+    out.push_str(&levels::text(&request, planned, &margins, all));
     out.push_str(&asked::judged(&request, planned, all));
     out.push_str(&sums::text(&spec.cube, planned));
     out.push_str(&foot(planned));
@@ -207,8 +241,31 @@ fn plan_of_tables(
     if let Some(t) = planner::targets::targets(&asked, planned)? {
         out.push_str(&targets(&spec, planned, &t, all));
     }
+    out.push_str(&relative(&spec));
     out.push_str(&warnings(&spec));
     Ok(out)
+}
+
+/// By what tables are weighed, where counts are expected.
+fn relative(spec: &Spec) -> String {
+    let factors = &spec.strategy.expected;
+    if factors.is_empty() {
+        return String::new();
+    }
+    let why = "The objective is relative to expected counts: a table's weight is multiplied by the mean of 1/expected over its cells, and cells of one table are weighed \
+               alike. What is said to be the least is so among plans with these weights.";
+    let rows = spec.workload.iter().zip(factors).take(SHOWN);
+    let rows: Vec<Vec<String>> =
+        rows.map(|(t, factor)| vec![asked::name(t, &spec.cube), figure(factor.to_f64().recip())]).collect();
+    let more = match factors.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        n => format!("  … and {} more tables\n", grouped(n as u64)),
+    };
+    format!(
+        "\n{}\n\n{}{more}",
+        output::wrapped(why, 0),
+        columns(&["table", "expected of a cell (harmonic mean)"], &rows)
+    )
 }
 
 /// Predicted error by strategy, from a tenth of the budget to ten times of it.
@@ -241,7 +298,7 @@ fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
         }
         let points = (0..POINTS).filter_map(|i| {
             let times = 10f64.powf(2.0 * i as f64 / (POINTS - 1) as f64 - 1.0);
-            let p = planner::predict_at(request, &planned.plan, times).ok()?;
+            let p = planner::promised_at(request, planned, times).ok()?;
             Some((budget * times, p.rms_error()))
         });
         // Where a rule has no choice, such as for a single table, one line is enough.
@@ -397,7 +454,8 @@ fn targets(spec: &Spec, planned: &Planned, targets: &Targets, all: bool) -> Stri
         .iter()
         .map(|o| {
             vec![
-                asked::name(&p.rows().workload[o.table], &spec.cube),
+                sums::target_of(&spec.cube, planned, o)
+                    .map_or_else(|| asked::name(&p.rows().workload[o.table], &spec.cube), |of| of.text),
                 format!("{}", o.level),
                 format!("± {}", figure(o.wanted)),
                 format!("± {}", figure(o.predicted)),
@@ -411,6 +469,11 @@ fn targets(spec: &Spec, planned: &Planned, targets: &Targets, all: bool) -> Stri
     if shown < order.len() {
         out.push_str(&format!("  … and {} more targets: --all\n", grouped((order.len() - shown) as u64)));
     }
+    // A margin of a normal law is one of whole numbers only if it is one itself.
+    if p.noise.is_normal() && targets.outcomes.iter().any(|o| o.wanted.fract() != 0.0) {
+        let text = "Intervals end at whole numbers (sums: at multiples of the step): a margin of ± 2.6 is kept as ± 3.";
+        out.push_str(&format!("\n{}\n", output::wrapped(text, 0)));
+    }
     let symbol = Currency::of_tables(p.noise).symbol();
     out.push_str(&match targets.least {
         Some(Least { budget, bound: Some(bound) }) => format!(
@@ -419,7 +482,7 @@ fn targets(spec: &Spec, planned: &Planned, targets: &Targets, all: bool) -> Stri
         ),
         Some(Least { budget, bound: None }) => {
             let budget = budget.to_f64();
-            format!("\nleast budget at which this plan meets them all: {symbol} = {budget}\n")
+            format!("\nthe least budget found that meets them all: {symbol} = {budget} (not proved least)\n")
         }
         None => "\nno budget that can be drawn meets them all\n".into(),
     });
@@ -436,37 +499,9 @@ fn targets(spec: &Spec, planned: &Planned, targets: &Targets, all: bool) -> Stri
 
 /// Tables shown unless all are asked for.
 const SHOWN: usize = 40;
-/// Exact laws are worked out one by one for up to so many tables; with more, 1.96 standard errors.
-const EXACT_MARGINS: usize = 64;
-
-/// The half-width of the 95 % interval of the worst of what is asked of a table.
-struct Margins<'a> {
-    evaluator: Option<Evaluator<Nothing>>,
-    request: &'a Request,
-    planned: &'a Planned,
-}
-
-impl<'a> Margins<'a> {
-    fn new(request: &'a Request, planned: &'a Planned) -> Margins<'a> {
-        let few = planned.plan.rows().workload.len() <= EXACT_MARGINS;
-        let recovery = few.then(|| Recovery::new(request.cube.clone(), planned.plan.clone(), Nothing).ok());
-        Margins { evaluator: recovery.flatten().map(Evaluator::new), request, planned }
-    }
-
-    /// Of table `at`; and whether it comes from the very law of the error, or a normal one stands in.
-    fn of(&self, at: usize, max_variance: f64) -> (f64, bool) {
-        let exact = self.evaluator.as_ref().and_then(|e| worst::law(e, self.request, self.planned, at));
-        match exact {
-            Some(law) => (law.half_width(0.95), true),
-            None => (1.959_963_984_540_054 * max_variance.sqrt(), max_variance == 0.0),
-        }
-    }
-}
-
-fn tables(request: &Request, planned: &Planned, all: bool) -> String {
+fn tables(request: &Request, planned: &Planned, margins: &Margins, all: bool) -> String {
     let p = &planned.plan;
     let shown = if all { p.rows().workload.len() } else { p.rows().workload.len().min(SHOWN) };
-    let margins = Margins::new(request, planned);
     let beyond = asked::of(p);
     let mut normal = false;
     let rows: Vec<Vec<String>> = p.rows().workload[..shown]
@@ -587,17 +622,18 @@ fn pieces<'a>(
     asked: &Request,
     request: &'a Request,
     choice: &'a Choice,
-    takes: Value,
+    beside: [(&str, Option<Value>); 2],
 ) -> Result<impl Iterator<Item = String> + use<'a>, Failure> {
-    let mut fields = match tables_apart(spec, asked, request, choice)? {
+    let margins = Rc::new(Margins::new(request, &choice.planned));
+    let mut fields = match tables_apart(spec, asked, request, choice, &margins)? {
         Value::Object(fields) => fields,
         _ => serde_json::Map::new(),
     };
-    fields.insert("takes".into(), takes);
+    fields.extend(beside.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
     let before = |first: bool| if first { "" } else { "," };
     let pieces = fields.into_iter().enumerate().flat_map(move |(at, (key, value))| {
         let name = format!("{}{}:", before(at == 0), Value::from(key.as_str()));
-        let tables = (key == TABLES).then(|| tables_json(request, planned_of(choice)));
+        let tables = (key == TABLES).then(|| tables_json(request, planned_of(choice), margins.clone()));
         let (open, value, close) = match tables {
             Some(_) => ("[", String::new(), "]"),
             None => ("", value.to_string(), ""),
@@ -616,7 +652,13 @@ fn planned_of(choice: &Choice) -> &Planned {
 const TABLES: &str = "tables";
 
 /// Everything but the tables, whose place is held.
-fn tables_apart(spec: &Spec, asked: &Request, request: &Request, choice: &Choice) -> Result<Value, Failure> {
+fn tables_apart(
+    spec: &Spec,
+    asked: &Request,
+    request: &Request,
+    choice: &Choice,
+    margins: &Margins,
+) -> Result<Value, Failure> {
     let Choice { planned, candidates, chosen, copies, .. } = choice;
     let p = &planned.plan;
     let targets = planner::targets::targets(request, planned)?;
@@ -634,7 +676,9 @@ fn tables_apart(spec: &Spec, asked: &Request, request: &Request, choice: &Choice
         "queries": planned.prediction.queries,
         "rms_error": planned.prediction.rms_error(),
         (TABLES): null,
+        "levels": levels::to_json(request, planned, margins),
         "objective": request.objective,
+        "relative": (!spec.strategy.expected.is_empty()).then_some(&spec.strategy.expected),
         "gap": planned.certificate.map(|c| c.gap()),
         "gap_among": planned.certificate.map(|c| c.among.name()),
         "wider": planned.certificate.iter().flat_map(|c| c.wider.iter().flatten().map(|(of, bound)| {
@@ -714,9 +758,12 @@ struct TableJson<'a> {
 const TOGETHER: usize = 256;
 
 /// All tables, with commas between them.
-fn tables_json<'a>(request: &'a Request, planned: &'a Planned) -> impl Iterator<Item = String> + 'a {
+fn tables_json<'a>(
+    request: &'a Request,
+    planned: &'a Planned,
+    margins: Rc<Margins<'a>>,
+) -> impl Iterator<Item = String> + 'a {
     let p = &planned.plan;
-    let margins = Margins::new(request, planned);
     let names: Vec<Vec<String>> = (request.cube.dimensions.iter().enumerate())
         .map(|(d, dimension)| {
             let levels = (0..dimension.levels.len()).map(|l| crate::cube::Level::new(d, l));
@@ -762,6 +809,12 @@ fn tables_json<'a>(request: &'a Request, planned: &'a Planned) -> impl Iterator<
 
 fn targets_json(spec: &Spec, planned: &Planned, t: &Targets) -> Value {
     let outcome = |o: &planner::targets::Outcome| {
+        if let Some(of) = sums::target_of(&spec.cube, planned, o) {
+            return json!({
+                "of": names(&spec.cube, of.cuboid), "sum": of.amount,
+                "margin": o.wanted, "level": o.level, "predicted": o.predicted, "met": o.met,
+            });
+        }
         json!({
             "of": names(&spec.cube, &planned.plan.rows().workload[o.table].cuboid),
             "asked": asked::name(&planned.plan.rows().workload[o.table], &spec.cube),

@@ -41,8 +41,13 @@ fn beside(args: &Args, source: &Source, path: &Path, sql: &str) -> Outcome {
     let Source::Tables(several, options) = source else {
         return Err(Failure::Message("a projection has no records".into()));
     };
-    let more =
-        [("--prob", args.prob.is_some()), ("--test", args.test.is_some()), ("--prior", args.prior.is_some())];
+    let more = [
+        ("--prob", args.prob.is_some()),
+        ("--test", args.test.is_some()),
+        ("--prior", args.prior.is_some()),
+        ("--labels", args.labels.is_some()),
+        ("--reliability", args.options().reliability),
+    ];
     records::refuse(more.iter().find(|(_, given)| *given).map(|(option, _)| *option))?;
     let shown = match () {
         () if args.csv => records::Print::Csv,

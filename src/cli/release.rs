@@ -78,7 +78,7 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
         .watch(watch)
         .warn(output::warn)
         .consent(|charging| {
-            let asks = !args.yes && !charging.replaced().is_empty() && std::io::stdin().is_terminal();
+            let asks = !args.yes && !charging.replaced.is_empty() && std::io::stdin().is_terminal();
             !asks || output::confirm("Charge again? [y/N] ")
         });
     for (path, set) in [

@@ -49,11 +49,12 @@ impl Signing {
         options.passphrase_by(passphrase)
     }
 
-    /// The randomness and the key themselves.
-    pub(crate) fn entropy_and_key(&self, spec: &Spec) -> Result<(Entropy, SigningKey), Failure> {
+    /// The randomness and the key themselves, of the release of this number in one run: a fixed seed must not give two releases one noise.
+    #[cfg_attr(not(feature = "test-seed"), expect(unused_variables))]
+    pub(crate) fn entropy_and_key(&self, spec: &Spec, number: u64) -> Result<(Entropy, SigningKey), Failure> {
         #[cfg(feature = "test-seed")]
         if let Some(seed) = self.insecure_seed {
-            return Ok((Entropy::fixed(seed), SigningKey::not_private()?));
+            return Ok((Entropy::fixed(seed.wrapping_add(number)), SigningKey::not_private()?));
         }
         let ask = |path: &Path| passphrase(path).map_err(MakeError::Wrong);
         let (key, warning) = signer::key(self.key.as_deref(), spec, ask).map_err(super::refusal::failure)?;

@@ -50,9 +50,8 @@ fn buys(spec: &Spec, job: &Job, budget: Rational, times: f64) -> String {
     let accuracy = match job {
         Job::Tables(choice) => {
             let planned = &choice.planned;
-            let with = spec
-                .request_of(&planned.plan)
-                .and_then(|r| planner::predict_at(&r, &planned.plan, times).ok());
+            let with =
+                spec.request_of(&planned.plan).and_then(|r| planner::promised_at(&r, planned, times).ok());
             with.map_or(String::new(), |p| {
                 format!(
                     ": these tables with a root-mean-square error of {:.4} instead of {:.4}",

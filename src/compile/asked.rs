@@ -10,7 +10,7 @@ use super::CompileError;
 use crate::answer::Best;
 use crate::answer::linear::Linear;
 use crate::answer::tell::pool::Combined;
-use crate::cube::Filter;
+use crate::cube::{Cuboid, Filter, NoValue, Quantity};
 use crate::exact::Rational;
 use crate::law::{LawError, NoiseLaw};
 use crate::ledger::cells::Cells;
@@ -19,7 +19,9 @@ use crate::planner::{Request, questions};
 use crate::release::wire;
 use crate::spec::{self, Spec, SpecErrors};
 use rayon::prelude::*;
+use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 /// How well a question is to be answered.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,6 +49,9 @@ const FINE: f64 = 1e5;
 /// A question about to be judged.
 pub struct Question<'a> {
     figures: &'a [Linear],
+    /// Of these, those that are asked for, which come first; and those that would be measured.
+    asked: usize,
+    measured: Range<usize>,
     together: &'a Combined,
     target: Target,
     noise: Noise,
@@ -57,18 +62,21 @@ pub struct Question<'a> {
 }
 
 impl<'a> Question<'a> {
-    /// Of the figures of one query, numbered in `together` as they stand.
+    /// Of the figures of one query, numbered in `together` as they stand. So many of them are asked for; the others would be measured in their place,
+    /// if there are others.
     pub fn new(
         spec: &Spec,
         figures: &'a [Linear],
+        asked: usize,
         together: &'a Combined,
         target: Target,
     ) -> Result<Question<'a>, CompileError> {
         let mut request = spec.request().ok_or(CompileError::NoBudget)?;
         request.workload.clear();
-        let rows = rows(&request, figures)?;
+        let measured = if asked < figures.len() { asked..figures.len() } else { 0..asked };
+        let rows = rows(&request, &figures[measured.clone()])?;
         let (plan, unit) = questions::at_one(&request, &rows)?;
-        Ok(Question { figures, together, target, noise: request.noise, unit, plan })
+        Ok(Question { figures, asked, measured, together, target, noise: request.noise, unit, plan })
     }
 
     /// What measuring it costs whom.
@@ -92,9 +100,9 @@ impl<'a> Question<'a> {
             Some(budget) => {
                 let first = |i: &usize| {
                     let own = &self.figures[*i].filter;
-                    self.figures[..*i].iter().all(|f| f.filter != *own)
+                    self.figures[self.measured.start..*i].iter().all(|f| f.filter != *own)
                 };
-                (0..self.figures.len()).filter(first).map(|i| (i, self.law(budget))).collect()
+                self.measured.clone().filter(first).map(|i| (i, self.law(budget))).collect()
             }
         };
         let solved = self.together.with(&more);
@@ -133,7 +141,7 @@ impl<'a> Question<'a> {
 
     /// What it needs, where no more than `most` may be spent.
     pub fn need(&self, most: Rational) -> Result<Need, CompileError> {
-        let all: Vec<usize> = (0..self.figures.len()).collect();
+        let all: Vec<usize> = (0..self.asked).collect();
         if self.enough(None, &all)? {
             return Ok(Need::Nothing);
         }
@@ -204,12 +212,60 @@ pub(crate) fn spec_of(
     sql: &str,
     budget: Rational,
 ) -> Result<Spec, SpecErrors> {
+    let mut asked = toml::Table::new();
+    asked.insert("queries".into(), toml::Value::Array(vec![sql.into()]));
+    let mut table = without_tables(spec, name, budget);
+    table.insert("asked".into(), asked.into());
+    read(&table, spec, origin)
+}
+
+/// The same of a release that measures the sums of these numbers over one table, and its rows where they are asked for.
+pub(crate) fn spec_of_sums(
+    spec: &Spec,
+    origin: &Path,
+    name: &str,
+    (of, quantities, rows): &(Cuboid, Vec<Arc<Quantity>>, bool),
+    budget: Rational,
+) -> Result<Spec, SpecErrors> {
+    let own: toml::Table = spec.source.parse().unwrap_or_default();
+    let named = |amount: &&toml::Value| {
+        let name = amount.get("name").and_then(toml::Value::as_str);
+        quantities.iter().any(|q| Some(q.name.as_str()) == name)
+    };
+    let amounts = own.get("amount").and_then(toml::Value::as_array).into_iter().flatten().filter(named);
+    let amounts = amounts.cloned().map(|mut amount| {
+        if let Some(amount) = amount.as_table_mut() {
+            amount.remove("measure_clamping");
+        }
+        amount
+    });
+    let levels: Vec<String> = of.iter().map(|level| spec.cube.level_name(level)).collect();
+    let sum: Vec<String> = quantities.iter().map(|q| q.name.clone()).collect();
+    let mut asked = toml::Table::new();
+    asked.insert("of".into(), levels.into());
+    asked.insert("sum".into(), sum.into());
+    // A plan needs counts, and where sums need none either they cost next to nothing.
+    if !rows && quantities.iter().any(|q| q.needs_count() && q.missing != NoValue::Skip) {
+        asked.insert("count".into(), false.into());
+    } else if !rows {
+        let weight = toml::Table::from_iter([("count".to_owned(), toml::Value::from("1/10000"))]);
+        asked.insert("weight".into(), weight.into());
+    }
+    let mut table = without_tables(spec, name, budget);
+    table.insert("amount".into(), toml::Value::Array(amounts.collect()));
+    table.insert("table".into(), toml::Value::Array(vec![asked.into()]));
+    read(&table, spec, origin)
+}
+
+/// A spec without what is measured.
+fn without_tables(spec: &Spec, name: &str, budget: Rational) -> toml::Table {
     let mut table: toml::Table = spec.source.parse().unwrap_or_default();
     // Whoever may ask gets the answer: it is no copy for one of several recipients.
     let others = ["recipient", "recipients"];
-    for key in ["table", "query", "zero", "strategy", "projection", "asked", "supersedes", "description"]
-        .iter()
-        .chain(&others)
+    for key in
+        ["table", "query", "zero", "strategy", "projection", "asked", "supersedes", "description", "amount"]
+            .iter()
+            .chain(&others)
     {
         table.remove(*key);
     }
@@ -236,12 +292,14 @@ pub(crate) fn spec_of(
         };
         privacy.insert(key.into(), text(&budget.to_string()));
     });
-    section(&mut table, "asked", &|asked| {
-        asked.insert("queries".into(), toml::Value::Array(vec![text(sql)]));
-    });
+    table
+}
+
+/// Reads a spec that was made of another.
+fn read(table: &toml::Table, spec: &Spec, origin: &Path) -> Result<Spec, SpecErrors> {
     let attached = |file: &str| {
         let found = spec.attachments.iter().find(|(name, _)| name == file);
         found.map(|(_, bytes)| bytes.clone()).ok_or_else(|| std::io::ErrorKind::NotFound.into())
     };
-    spec::parse(&toml::to_string(&table).unwrap_or_default(), origin, attached)
+    spec::parse(&toml::to_string(table).unwrap_or_default(), origin, attached)
 }

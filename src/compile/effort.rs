@@ -8,7 +8,7 @@ use crate::cube::{Cube, Cuboid, Frame};
 use crate::plan::{Block, Form, Measure, Measurement, Noise, Plan, Subject, limits};
 use crate::planner::{Candidate, Choice, Objective, Request, answering, largest_asked};
 use crate::release::LISTED_MEASUREMENTS;
-use crate::release::packing::chunks;
+use crate::release::packing::layout;
 use crate::secret::count::{self, Held};
 use crate::secret::ingest::Memory;
 use crate::spec::{Spec, Unit};
@@ -45,6 +45,12 @@ mod bytes {
     pub(crate) const LISTED: f64 = 420.0;
     /// For a cell that is being measured: its count, its noisy count, what is written.
     pub(crate) const CELL: f64 = 20.0;
+    /// For a node of a level that is cut into slices: where its rows begin, which slice it is in and where, in what is published and of the rows.
+    pub(crate) const NODE: f64 = 60.0;
+    /// For a byte of a spec and of its lists: the text, its labels at each level, and the file that is sealed and read again. For a category of a level, whatever
+    /// it is called.
+    pub(crate) const TEXT: f64 = 7.0;
+    pub(crate) const CATEGORY: f64 = 400.0;
     /// For a cell that is recovered.
     pub(crate) const RECOVERED: f64 = 40.0;
     /// For a row of a unit that is held; for its unit, and for each column that orders.
@@ -61,6 +67,8 @@ mod bytes {
 
 /// Cells of measurements that are worked on at once, as `secret::measure` has it.
 const IN_FLIGHT: f64 = (1u64 << 21) as f64;
+/// Of larger tables only what an answer needs is recovered.
+const MOST_KEPT: f64 = (1u64 << 25) as f64;
 /// A count that a cell may well have: nobody knows before the data is seen.
 const COUNT: u128 = 1 << 10;
 /// One table dominates with so much of all cells, of so many at least.
@@ -80,8 +88,10 @@ pub struct Work {
     pub values: f64,
     /// The bytes of the file.
     pub file: f64,
-    /// The cells of the largest measured table.
+    /// The most cells that are measured as one: of a table, or of a slice of a large one.
     pub largest: f64,
+    /// The bytes that are noted of the nodes that slices are made of.
+    pub noted: f64,
     /// What counting takes.
     pub counting: count::Work,
     /// The columns of a row.
@@ -121,11 +131,23 @@ pub(crate) fn effort(spec: &Spec, choice: &Choice, memory: Memory) -> Effort {
     let plan = &choice.planned.plan;
     let copies = choice.copies.as_ref().map_or(1, |c| c.costs.len()) as f64;
     let spec = spec.planned(plan);
-    let attached: usize = spec.attachments.iter().map(|(_, bytes)| bytes.len()).sum();
-    let work = Work::of(&spec.cube, plan, (spec.source.len() + attached) as f64, memory);
+    let work = Work::of(&spec.cube, plan, texts(&spec), memory);
     let mut effort = Effort::of(work, &spec.cube, plan, copies);
+    effort.release.memory += lists(&spec);
     effort.row = effort.row.kept(&spec.privacy.unit);
     effort
+}
+
+/// The bytes of a spec and of what is attached to it.
+fn texts(spec: &Spec) -> f64 {
+    let attached: usize = spec.attachments.iter().map(|(_, text)| text.len()).sum();
+    (spec.source.len() + attached) as f64
+}
+
+/// The bytes that a spec's lists take while they are read, planned with, sealed and read again.
+pub(super) fn lists(spec: &Spec) -> f64 {
+    let levels = spec.cube.dimensions.iter().flat_map(|d| &d.levels);
+    bytes::TEXT * texts(spec) + bytes::CATEGORY * levels.map(|l| l.len()).sum::<usize>() as f64
 }
 
 /// A plan that `auto` did not take because it is less exact, and that is much easier to answer from.
@@ -227,6 +249,28 @@ pub(super) fn added(plan: &Plan) -> usize {
     plan.beside().filter(|c| c.subject.has_cells() || c.subject.quantity().is_some()).count()
 }
 
+/// The most cells that are worked on as one: of a measurement, or of a slice of one; and what is noted of the nodes that slices are made of, in
+/// bytes.
+pub(super) fn largest(frame: &Frame, plan: &Plan) -> f64 {
+    parted(frame, plan).0
+}
+
+fn parted(frame: &Frame, plan: &Plan) -> (f64, f64) {
+    let of = |(subject, m): (&Subject, &Measurement)| {
+        let cells = frame.cells(m.block.cuboid());
+        match m.block.slices(frame).filter(|_| *subject == Subject::Rows) {
+            None => (cells, 0.0),
+            Some(cut) => {
+                let nodes = frame.rung(cut.level).len();
+                let longest = (0..cut.count()).map(|slice| cut.nodes(slice).len()).max().unwrap_or(0);
+                (cells / nodes as f64 * longest as f64, bytes::NODE * nodes as f64)
+            }
+        }
+    };
+    let all = told(plan).map(of);
+    all.fold((0.0, 0.0), |(cells, noted), own| (f64::max(cells, own.0), f64::max(noted, own.1)))
+}
+
 impl Work {
     fn of(cube: &Cube, plan: &Plan, attached: f64, memory: Memory) -> Work {
         let frame = Frame::new(cube, &plan.levels);
@@ -235,17 +279,19 @@ impl Work {
         let is_component = |b: &&Block| matches!(b.form(), Form::Component | Form::Based);
         let wanted: Vec<&Cuboid> = blocks().map(Block::cuboid).chain(&plan.exact).collect();
         let values: f64 = blocks().map(|b| b.values(&frame) as f64).sum();
+        let (largest, noted) = parted(&frame, plan);
         Work {
             measurements: told(plan).count() as f64,
             cells: blocks().map(cells).sum(),
             components: blocks().filter(is_component).map(cells).sum(),
             values,
             file: file(cube, &frame, plan) + attached,
-            largest: blocks().map(cells).fold(0.0, f64::max),
+            largest,
+            noted,
             counting: count::work(cube, &wanted, added(plan), memory),
             fields: (cube.dimensions.len() + plan.summed().count()) as f64,
             read: answering(&frame, plan),
-            asked: largest_asked(&frame, plan).map_or(0.0, |t| frame.cells(t)),
+            asked: largest_asked(&frame, plan).map_or(0.0, |t| frame.cells(&t)),
         }
     }
 }
@@ -263,7 +309,7 @@ fn file(cube: &Cube, frame: &Frame, plan: &Plan) -> f64 {
     let asked = plan.channels.iter().flat_map(|c| &c.workload);
     let asked: f64 = asked.map(|t| 4.0 + dimensions(&t.cuboid)).sum();
     let exact: f64 = plan.exact.iter().map(|c| 2.0 * frame.cells(c) + bytes::CLAIM).sum();
-    let sections = chunks(plan, frame).len() as f64 + 4.0 + plan.exact.len() as f64;
+    let sections = layout(plan, frame).chunks.len() as f64 + 4.0 + plan.exact.len() as f64;
     let listed = plan.rows().measurements.len().min(LISTED_MEASUREMENTS) as f64;
     bytes::ENDS
         + bytes::MANIFEST
@@ -302,6 +348,7 @@ impl Effort {
             memory: bytes::PROGRAM
                 + bytes::PLANNED * work.measurements.max(tables)
                 + bytes::CELL * work.cells.min(IN_FLIGHT).max(work.largest)
+                + work.noted
                 + match work.counting.bytes {
                     Held::Tables(bytes) => bytes as f64,
                     Held::Rows(_) => 0.0,
@@ -319,7 +366,7 @@ impl Effort {
             seconds: to_answer(plan, work.read),
             memory: bytes::PROGRAM
                 + bytes::LISTED * listed
-                + bytes::RECOVERED * work.asked.max(work.largest.min(work.read)),
+                + bytes::RECOVERED * work.asked.min(MOST_KEPT).max(work.largest.min(work.read)),
         };
         let cells = |c: &Cuboid| cube.cells(c).map_or(f64::INFINITY, |n| n as f64);
         let sizes: Vec<f64> = plan.rows().workload.iter().map(|t| cells(&t.cuboid)).collect();

@@ -10,8 +10,8 @@ use super::CompileError;
 use crate::answer::Answers;
 use crate::cube::{Cube, Cuboid};
 use crate::plan::{Asks, Block, Table};
-use crate::planner::closure::{Closure, Spread};
-use crate::planner::predict::{self, Prediction};
+use crate::planner::closure::Spread;
+use crate::planner::predict::Prediction;
 use crate::planner::{self, Request};
 use crate::spec::{self, Spec};
 use std::path::Path;
@@ -31,14 +31,15 @@ const TRIED: usize = 4;
 /// table is known as precisely as its target wants.
 pub(crate) fn missing(spec: &Spec, origin: &Path, out: &Answers) -> Result<Option<Missing>, CompileError> {
     let request = spec.request().ok_or(CompileError::NoBudget)?;
+    // What is known of sums nobody has weighed here: all of it is measured again, and both are asked together.
+    if !request.sums.is_empty() {
+        return Ok(Some(Missing { spec: spec.clone(), known: Vec::new() }));
+    }
     let cells = request.workload.iter().all(|t| t.asks == Asks::CELLS);
     let known = if cells { known(&request, out) } else { vec![None; request.workload.len()] };
     let met = |t: usize| request.target_variance(t).is_some_and(|v| known[t].is_some_and(|k| k.max <= v));
     if !known.is_empty() && (0..known.len()).all(met) {
         return Ok(None);
-    }
-    if !request.sums.is_empty() {
-        return Ok(Some(Missing { spec: spec.clone(), known: Vec::new() }));
     }
     let whole = Missing { spec: spec.clone(), known: Vec::new() };
     // What other parts of a spec speak of must stay.
@@ -131,7 +132,7 @@ fn known(request: &Request, out: &Answers) -> Vec<Option<Spread>> {
     }
     let held: Vec<(usize, Cuboid)> = (request.workload.iter().enumerate())
         .filter_map(|(t, table)| Some((t, translated(&request.cube, &table.cuboid, cube)?)))
-        .filter(|(_, cuboid)| recovery.holds(cuboid))
+        .filter(|(_, cuboid)| recovery.frame().telling(cuboid).is_some_and(|told| recovery.holds(&told)))
         .collect();
     let tables: Vec<Table> =
         held.iter().map(|(t, c)| Table { cuboid: c.clone(), ..request.workload[*t].clone() }).collect();
@@ -144,10 +145,7 @@ fn known(request: &Request, out: &Answers) -> Vec<Option<Spread>> {
         workload: tables.clone(),
         ..request.clone()
     };
-    let frame = recovery.frame();
-    let closure = Closure::new(cube, frame, &tables);
-    let prediction = predict::predict(&asked, frame, &closure, &plan.with_workload(tables));
-    for ((t, _), spread) in held.iter().zip(prediction.tables) {
+    for ((t, _), spread) in held.iter().zip(planner::judge(&asked, plan, tables)) {
         known[*t] = Some(spread);
     }
     known

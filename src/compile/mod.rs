@@ -11,6 +11,7 @@
 //! | [`statement`] | the SQL that counts where the data lives |
 //! | [`asked`] | a question that is measured itself |
 //! | [`extending`] | what is missing beside a release that is out |
+//! | `simulated` | a release of people that everybody may know, before data is opened |
 //! | [`effort`] | bytes, time and memory of a release, from the plan alone |
 //! | `accuracy` | what is left of a bound, as the accuracy that it buys |
 
@@ -24,6 +25,9 @@ mod projection;
 mod random;
 #[cfg(test)]
 mod recipients;
+#[cfg(test)]
+mod relative;
+pub(crate) mod simulated;
 pub(crate) mod statement;
 #[cfg(test)]
 mod sums;

@@ -11,12 +11,14 @@ use crate::release::packing::{CHUNK, pack};
 use crate::release::{FORMAT, Kind, Writer, wire};
 use crate::secret::Charged;
 use crate::secret::count::{CountError, Data};
+use crate::secret::ingest::Rows;
 use crate::secret::measure::MeasureError;
 use crate::secret::noise::Entropy;
 use crate::secret::project::project;
 use crate::spec::Spec;
 use crate::watch::Watch;
 use rand::Rng;
+use std::convert::Infallible;
 
 /// A design with what it costs.
 #[derive(Debug, Clone)]
@@ -95,14 +97,36 @@ impl<'a> Sums<'a> {
         watch: &Watch,
         writer: &mut Writer,
     ) -> Result<(Receipt, u64), CompileError> {
+        let rows = data.into_rows().ok_or(MeasureError::Count(CountError::NotCounted))?;
+        let (charged, receipt) = Charged::projection(self.projection.clone(), charge)?;
+        let values = self.projected(rows, charged, entropy, watch)?;
+        self.write(writer, &values)?;
+        Ok((receipt, values.len() as u64))
+    }
+
+    fn projected(
+        &self,
+        rows: Rows,
+        charged: Charged<Projection>,
+        entropy: Entropy,
+        watch: &Watch,
+    ) -> Result<Vec<i64>, MeasureError> {
         let design = &self.projection.design;
         let parts = wire::parts(design, &self.spec.cube);
         let key = Key::new(parts, design.shape.cell_bits(), &self.projection.seed);
+        project(rows, &key, charged, entropy, watch)
+    }
+
+    /// What is measured, without a file and without a charge.
+    pub(super) fn unwritten(
+        &self,
+        data: Data,
+        entropy: Entropy,
+        watch: &Watch,
+    ) -> Result<Vec<i64>, MeasureError> {
         let rows = data.into_rows().ok_or(MeasureError::Count(CountError::NotCounted))?;
-        let (charged, receipt) = Charged::projection(self.projection.clone(), charge)?;
-        let values = project(rows, &key, charged, entropy, watch)?;
-        self.write(writer, &values)?;
-        Ok((receipt, values.len() as u64))
+        let (charged, ()) = Charged::projection(self.projection.clone(), |_| Ok::<_, Infallible>(()))?;
+        self.projected(rows, charged, entropy, watch)
     }
 
     fn write(&self, writer: &mut Writer, values: &[i64]) -> Result<(), CompileError> {

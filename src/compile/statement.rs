@@ -162,7 +162,7 @@ pub(crate) fn statement(
         coded.push(format!("    -- {}\n    {node} AS f{}", comment(&dimension.name), d + 1));
     }
     coded.extend(summed.iter().flat_map(Summed::coded));
-    read.extend(summed.iter().map(|amount| amount.column));
+    read.extend(summed.iter().flat_map(|amount| amount.columns).map(String::as_str));
     if coded.is_empty() {
         coded.push("    1 AS f0".into());
     }
@@ -190,7 +190,8 @@ pub(crate) fn statement(
     placed.extend(summed.iter().flat_map(Summed::placed));
     placed.extend(bound.iter().flat_map(Bound::placed));
     let which = bound.as_ref().map_or(String::new(), |bound| bound.which(&dimensions, &summed));
-    let _ = writeln!(sql, "placed AS (\n  SELECT\n{}\n  FROM coded{which}\n)", placed.join(",\n"));
+    let (coded, between) = Summed::multiplied(&summed).unwrap_or(("coded", String::new()));
+    let _ = writeln!(sql, "{between}placed AS (\n  SELECT\n{}\n  FROM {coded}{which}\n)", placed.join(",\n"));
     let names: Vec<String> = levels.iter().map(|level| column(*level)).collect();
     let mut columns = names.clone();
     columns.extend(told(bound.is_some(), &summed));

@@ -9,7 +9,7 @@ use crate::plan::cost::Cost;
 use crate::planner::{Choice, Planned};
 use crate::projection::Seed;
 use crate::release::claims::{self, ClaimError, Claims, Words};
-use crate::release::packing::{chunks, pack, pack_zeros};
+use crate::release::packing::{Chunk, Layout, layout, pack, pack_zeros};
 use crate::release::wire::encode_workload;
 use crate::release::{FORMAT, Kind, SealError, Writer, channels, exact};
 use crate::secret::Charged;
@@ -21,7 +21,7 @@ use crate::secret::noise::Entropy;
 use crate::spec::Spec;
 use crate::watch::Watch;
 use std::borrow::Cow;
-use std::ops::Range;
+use std::convert::Infallible;
 use std::path::Path;
 
 /// Planned tables, with all that is known of their sections before data is seen.
@@ -32,7 +32,7 @@ pub(super) struct Tables<'a> {
     /// For each recipient the copy's plan and what it costs alone; nothing where there is one release for everybody.
     copies: Vec<(Plan, Cost)>,
     frame: Frame,
-    chunks: Vec<Range<usize>>,
+    layout: Layout,
 }
 
 impl<'a> Tables<'a> {
@@ -40,13 +40,13 @@ impl<'a> Tables<'a> {
         let planned = &choice.planned;
         let spec = spec.planned(&planned.plan);
         let frame = Frame::new(&spec.cube, &planned.plan.levels);
-        let chunks = chunks(&planned.plan, &frame);
+        let layout = layout(&planned.plan, &frame);
         let copies = choice.copies.as_ref().map_or(Vec::new(), |c| {
             let mut measuring = [0; 16];
             measuring.iter_mut().zip(seed).for_each(|(m, s)| *m = *s);
             c.of_measuring(measuring).into_iter().zip(c.costs.clone()).collect()
         });
-        Ok(Tables { spec, planned, copies, frame, chunks })
+        Ok(Tables { spec, planned, copies, frame, layout })
     }
 
     /// What the plan section says: with several copies the most precise one's plan.
@@ -74,7 +74,7 @@ impl<'a> Tables<'a> {
         let plan = self.plan();
         let asked = plan.rows().workload.iter().any(|t| !t.asks.is_cells());
         let single = usize::from(asked) + usize::from(!self.copies.is_empty());
-        self.chunks.len() + plan.exact.len() + self.spec.zeros.len() + plan.beside().count() + single
+        self.layout.chunks.len() + plan.exact.len() + self.spec.zeros.len() + plan.beside().count() + single
     }
 
     pub(crate) fn claims(&self, copy: usize, words: &Words) -> Result<Claims, ClaimError> {
@@ -109,20 +109,25 @@ impl<'a> Tables<'a> {
         let counts = Data::memory(
             &self.spec.cube,
             &wanted(self.plan()),
-            added(self.plan()),
+            (added(self.plan()), effort::largest(&self.frame, self.plan()) as u64),
             rayon::current_num_threads(),
             memory,
         );
-        counts.max(effort::most_memory(&self.spec.cube, self.plan(), self.copies(), memory))
+        let tables = counts.max(effort::most_memory(&self.spec.cube, self.plan(), self.copies(), memory));
+        tables.saturating_add(effort::lists(&self.spec) as u64)
     }
 
     /// Writes all sections of a copy with zeros in place of what is measured.
     pub(super) fn zeros(&self, copy: usize, writer: &mut Writer) -> Result<(), CompileError> {
         let plan = self.plan();
-        let mut sections = Sections::new(&self.chunks);
-        for (i, m) in plan.rows().measurements.iter().enumerate() {
-            pack_zeros(m.block.values(&self.frame), &mut sections.packed);
-            sections.end_of(i, writer)?;
+        let Layout { counts, chunks, slices } = &self.layout;
+        let mut sections = Sections::new(chunks);
+        for (i, &count) in counts.iter().enumerate() {
+            let cut = slices.get(&i);
+            for slice in 0..cut.map_or(1, |cut| cut.count()) {
+                pack_zeros(cut.map_or(count, |cut| cut.values(slice)), &mut sections.packed);
+                sections.end_of(i, writer)?;
+            }
         }
         let exact: Vec<Vec<i64>> = plan.exact.iter().map(|c| vec![0; self.frame.len(c)]).collect();
         let beside = plan.beside().flat_map(|c| &c.measurements);
@@ -141,11 +146,10 @@ impl<'a> Tables<'a> {
         writers: &mut [Writer],
     ) -> Result<(Receipt, u64), CompileError> {
         let cube = &self.spec.cube;
-        let plans = (0..self.copies()).map(|copy| self.copy(copy).clone()).collect();
-        let (charged, receipt) = Charged::copies(cube, Copies::new(plans)?, charge)?;
+        let (charged, receipt) = Charged::copies(cube, self.plans()?, charge)?;
         let exact = exact_tables(&data, cube, &charged, &self.spec.exact)?;
         let mut files: Vec<(Sections<'_>, &mut Writer)> =
-            writers.iter_mut().map(|writer| (Sections::new(&self.chunks), writer)).collect();
+            writers.iter_mut().map(|writer| (Sections::new(&self.layout.chunks), writer)).collect();
         // The values of channels beside rows, of each copy.
         let mut beside: Vec<Vec<Vec<i64>>> = vec![Vec::new(); files.len()];
         let rows = self.plan().rows().measurements.len();
@@ -163,6 +167,29 @@ impl<'a> Tables<'a> {
         }
         let beside: usize = beside.first().map_or(0, |own| own.iter().map(Vec::len).sum());
         Ok((receipt, values - beside as u64))
+    }
+
+    /// The plans of all copies.
+    fn plans(&self) -> Result<Copies, MeasureError> {
+        Copies::new((0..self.copies()).map(|copy| self.copy(copy).clone()).collect())
+    }
+
+    /// What is measured, without a file and without a charge: of each copy and measurement the integers.
+    pub(super) fn unwritten(
+        &self,
+        data: Data,
+        entropy: Entropy,
+        watch: &Watch,
+    ) -> Result<Vec<Vec<Vec<i64>>>, MeasureError> {
+        let (charged, ()) = Charged::copies(&self.spec.cube, self.plans()?, |_| Ok::<_, Infallible>(()))?;
+        let mut all = vec![vec![Vec::new(); self.plan().measured()]; self.copies()];
+        // Slices of a measurement come one after the other.
+        measure_copies(data, &self.spec.cube, charged, entropy, watch, &mut |copy, i, values| {
+            let own: Option<&mut Vec<i64>> = all.get_mut(copy).and_then(|all: &mut Vec<_>| all.get_mut(i));
+            own.ok_or(MeasureError::NotCopies)?.extend(values);
+            Ok(())
+        })?;
+        Ok(all)
     }
 
     /// What is not packed block by block: exact tables, conditions, channels beside rows, whose copy it is.
@@ -205,21 +232,21 @@ pub(super) fn wanted(plan: &Plan) -> Vec<&Cuboid> {
     channels.flat_map(|c| &c.measurements).map(|m| m.block.cuboid()).chain(&plan.exact).collect()
 }
 
-/// Measurements are packed one after the other; a section is written when its last one is.
+/// Measurements are packed one after the other; a section is written when its last one is, or its slice.
 struct Sections<'c> {
-    chunks: &'c [Range<usize>],
+    chunks: &'c [Chunk],
     next: usize,
     packed: Vec<u8>,
 }
 
 impl<'c> Sections<'c> {
-    fn new(chunks: &'c [Range<usize>]) -> Sections<'c> {
+    fn new(chunks: &'c [Chunk]) -> Sections<'c> {
         Sections { chunks, next: 0, packed: Vec::new() }
     }
 
-    /// Measurement `index` is packed.
+    /// Measurement `index` is packed, or its next slice.
     fn end_of(&mut self, index: usize, writer: &mut Writer) -> Result<(), SealError> {
-        if self.chunks.get(self.next).is_some_and(|chunk| chunk.end == index + 1) {
+        if self.chunks.get(self.next).is_some_and(|chunk| chunk.measurements.end == index + 1) {
             writer.write_section(Kind::Measurements, self.next as u32, &self.packed)?;
             self.packed.clear();
             self.next += 1;

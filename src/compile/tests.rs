@@ -3,7 +3,7 @@ use crate::answer::Answers;
 use crate::cube::Frame;
 use crate::plan::{Measure, Plan};
 use crate::planner::Planned;
-use crate::release::packing::{chunks, pack};
+use crate::release::packing::{layout, pack};
 use crate::release::{Kind, Outcome, Release, Writer, claims, wire};
 use crate::secret::Charged;
 use crate::secret::ingest::Means;
@@ -415,7 +415,7 @@ fn broken_exact_sections_are_refused() {
     let good = crate::release::exact::encode(&spec.exact[0].cuboid, &[2, 1, 1, 2]).unwrap();
     let open = |bodies: &[&[u8]], declared: &[&str]| -> Result<(), String> {
         let dir = tempfile::tempdir().unwrap();
-        let chunks = chunks(&planned.plan, &frame);
+        let chunks = layout(&planned.plan, &frame).chunks;
         let mut w =
             Writer::create(dir.path(), "shop", (3 + chunks.len() + bodies.len()) as u32, false).unwrap();
         w.write_section(Kind::Domain, 0, &wire::encode_domain(&spec.cube).unwrap()).unwrap();
@@ -423,7 +423,7 @@ fn broken_exact_sections_are_refused() {
         w.write_section(Kind::Spec, 0, SPEC.as_bytes()).unwrap();
         for (i, chunk) in chunks.iter().enumerate() {
             let mut packed = Vec::new();
-            for m in chunk.clone() {
+            for m in chunk.measurements.clone() {
                 let count = planned.plan.rows().measurements[m].block.values(&frame);
                 pack(&vec![1; count], &mut packed);
             }

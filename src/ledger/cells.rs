@@ -33,7 +33,7 @@ pub struct Cells {
     #[serde(flatten)]
     pub same: Same,
     /// The dimensions in which cells are told apart, ascending. A class is one class of each of them.
-    pub by: Vec<Along>,
+    pub(crate) by: Vec<Along>,
     /// For each class, the last dimension's fastest: what it costs a unit that comes or goes and is in this class, as a share of `charged`.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub shares: Vec<Rational>,
@@ -57,7 +57,7 @@ pub struct Same {
 /// The classes of the finest categories of one dimension.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Along {
+pub(crate) struct Along {
     /// Which dimension of the domain, counted from 0.
     pub dimension: u32,
     /// Each run of categories of one class: its first category and its class. Classes are numbered as they come.

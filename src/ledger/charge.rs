@@ -39,7 +39,7 @@ pub struct Charge {
     /// What the release is by itself, by the law of its own loss. It counts as long as nothing else is charged: laws of several releases do not
     /// add up where later ones are made after earlier ones were seen, and ρ does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub alone: Option<Alone>,
+    pub(crate) alone: Option<Alone>,
     /// Of measured questions about a declared snapshot: what they cost whom. Without it everybody pays `charged`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cells: Option<Cells>,
@@ -52,7 +52,7 @@ pub struct Charge {
 /// ε at δ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Alone {
+pub(crate) struct Alone {
     /// ε.
     #[cfg_attr(test, schemars(with = "String"))]
     pub epsilon: Rational,

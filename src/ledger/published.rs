@@ -92,6 +92,8 @@ pub(super) fn charged(chain: &Chain, manifest: &Manifest) -> Result<usize, Strin
 pub(super) fn charges(entry: &Entry, manifest: &Manifest) -> bool {
     let (Said::Charged(charge), Some(account)) = (&entry.said, &manifest.account) else { return false };
     charge.spec_blake3 == manifest.sources.spec
+        && charge.release == manifest.about.name
+        && charge.invariants == manifest.declared.invariants
         && charge.unit == account.name.unit
         && charge.unit_of == account.name.unit_of
         && charge.part == account.name.part

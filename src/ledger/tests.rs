@@ -440,6 +440,8 @@ fn manifest(receipt: &Receipt, amount: &str, key: &SigningKey) -> crate::release
     use crate::release::{Account, AccountName, Amount};
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/v2/v2-zeros.margins");
     let mut m = crate::release::Release::open(&path).unwrap().manifest().clone();
+    m.about.name = "r".into();
+    m.declared.invariants.clear();
     m.sources.spec = ROOT.replace('0', "a");
     m.privacy.neighbours = Neighbours::AddRemove;
     m.signer.public_key = key.public_key();
@@ -469,6 +471,16 @@ fn cut_and_forked_ledgers_show_beside_a_release() {
     };
     assert_eq!((look(&first, "1/4"), look(&second, "1/8")), (Found::Open(2), Found::Open(3)));
     assert!(matches!(look(&second, "1/9"), Found::Not(_)));
+    // Another release, or one with a table that no charge covers, says what this charge does not.
+    let chain = ledger.chain().unwrap();
+    let changed = |change: &dyn Fn(&mut crate::release::Manifest)| {
+        let mut m = manifest(&second, "1/8", &key);
+        change(&mut m);
+        super::published::look(&chain, &m, || Ok(file('1')))
+    };
+    assert_eq!(changed(&|_| {}), Found::Open(3));
+    assert!(matches!(changed(&|m| m.about.name = "other".into()), Found::Not(_)));
+    assert!(matches!(changed(&|m| m.declared.invariants.push("sex: why".into())), Found::Not(_)));
     // Cut, and gone on from there.
     fs::write(ledger.path(), &before).unwrap();
     assert!(matches!(look(&second, "1/8"), Found::Not(_)));

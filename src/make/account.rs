@@ -48,31 +48,37 @@ pub(crate) fn not_forgotten(out: &Path) -> Option<String> {
     ))
 }
 
-/// The releases in a folder that say they were charged to this account, and were not in this ledger: it was cut, or it is another one. With
-/// why.
-pub(crate) fn elsewhere(out: &Path, chain: &Chain, id: &str) -> Vec<(PathBuf, String)> {
+/// The releases in a folder, by the names of their files. What cannot be opened was not sealed here, or is being written.
+pub(crate) fn releases(out: &Path) -> Vec<(PathBuf, Release)> {
     let files = std::fs::read_dir(out).into_iter().flatten().flatten().map(|e| e.path());
     let files = files.filter(|p| p.extension().is_some_and(|e| e == "margins") && p.is_file());
-    let not = |file: PathBuf| {
-        let release = Release::open(&file).ok()?;
+    let mut opened: Vec<_> =
+        files.filter_map(|file| Some((file.clone(), Release::open(&file).ok()?))).collect();
+    opened.sort_by(|a, b| a.0.cmp(&b.0));
+    opened
+}
+
+/// The releases in a folder that say they were charged to this account, and were not in this ledger: it was cut, or it is another one. With
+/// why. The ledger is read after the files are opened: what is charged and sealed meanwhile is none of them.
+pub(crate) fn elsewhere(out: &Path, ledger: &Path, id: &str) -> Vec<(PathBuf, String)> {
+    let releases = releases(out);
+    // What cannot be read is refused where it is charged.
+    let Ok(chain) = Ledger::at(ledger, id).and_then(|l| l.chain()) else { return Vec::new() };
+    let not = |(file, release): (PathBuf, Release)| {
         let own = release.manifest().account.as_ref()?;
-        match look(chain, release.manifest(), || release.blake3()) {
+        match look(&chain, release.manifest(), || release.blake3()) {
             Found::Not(why) if own.name.id == id => Some((file, why)),
             _ => None,
         }
     };
-    let mut found: Vec<_> = files.filter_map(not).collect();
-    found.sort();
-    found
+    releases.into_iter().filter_map(not).collect()
 }
 
 /// Refuses to charge a ledger that has a bound while a release of these people is out that it does not hold: the bound is of all of them.
 pub(crate) fn all_charged(out: &Path, ledger: &Path, id: &str) -> Result<(), MakeError> {
-    // What cannot be read is refused where it is charged.
     let Ok(chain) = Ledger::at(ledger, id).and_then(|l| l.chain()) else { return Ok(()) };
-    let Some((file, why)) = chain.bound().and_then(|_| elsewhere(out, &chain, id).into_iter().next()) else {
-        return Ok(());
-    };
+    let first = |_| elsewhere(out, ledger, id).into_iter().next();
+    let Some((file, why)) = chain.bound().and_then(first) else { return Ok(()) };
     Err(MakeError::Wrong(format!(
         "{file} was charged to the account `{id}`, but not in {ledger}, which has a bound: {why}. Nothing is spent before that is cleared up: \
          put back the ledger that was charged (margins ledger verify {id} --release {file})",

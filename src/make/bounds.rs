@@ -5,7 +5,7 @@
 //! answers of that file and of the two specs alone.
 
 use super::MakeError;
-use crate::cube::{NoValue, Quantity};
+use crate::cube::{NoValue, Quantity, Weighing};
 use crate::spec::{AmountSpec, Spec};
 use std::path::Path;
 use toml::{Table, Value};
@@ -22,14 +22,15 @@ pub(crate) struct Cut<'s> {
     pub(crate) cuts: Vec<f64>,
 }
 
-/// The amounts of a spec, cut where the caller says or else at zero and at the doublings of their steps: on both sides of zero where the spec has bounds below it.
+/// The amounts of a spec that one column has (bins hold no products), cut where the caller says or else at zero and at the doublings of their steps: on both sides of zero where the
+/// spec has bounds below it.
 pub(crate) fn cuts<'s>(spec: &'s Spec, given: Option<&[f64]>) -> Vec<Cut<'s>> {
     let one = |amount: &'s AmountSpec| {
         let quantity = &amount.quantity;
         let cuts = given.map_or_else(|| doublings(quantity), <[f64]>::to_vec);
         Cut { amount, cuts }
     };
-    spec.amounts.iter().map(one).collect()
+    spec.amounts.iter().filter(|amount| amount.columns.len() == 1).map(one).collect()
 }
 
 fn doublings(quantity: &Quantity) -> Vec<f64> {
@@ -91,7 +92,7 @@ pub(crate) fn counting(
         let bins = [first - step].into_iter().chain(cuts.iter().copied()).chain([last + step]);
         let mut dimension = Table::from_iter([
             ("name".to_owned(), quantity.name.clone().into()),
-            ("column".to_owned(), amount.column.clone().into()),
+            ("column".to_owned(), amount.columns.first().cloned().unwrap_or_default().into()),
             ("bins".to_owned(), bins.map(number).collect::<Vec<_>>().into()),
             ("clamp".to_owned(), true.into()),
         ]);
@@ -123,6 +124,13 @@ pub(crate) fn bounded(spec: &Spec, bounds: &[(&str, [f64; 2])]) -> Result<Spec, 
         amount.insert("low".into(), number(*low));
         amount.insert("high".into(), number(*high));
         amount.insert("step".into(), number(step_of(&own.quantity)));
+    }
+    let weights = text.get_mut("weights").and_then(Value::as_table_mut);
+    let own = spec.amounts.iter().find(|a| a.quantity.weighing == Weighing::Weight);
+    let given = own.and_then(|own| bounds.iter().find(|(name, _)| *name == own.quantity.name));
+    if let (Some(weights), Some(own), Some((_, [_, high]))) = (weights, own, given) {
+        weights.insert("high".into(), number(*high));
+        weights.insert("step".into(), number(step_of(&own.quantity)));
     }
     again(spec, &text)
 }

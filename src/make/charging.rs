@@ -10,15 +10,11 @@ use std::path::PathBuf;
 pub struct Charging<'a> {
     pub(super) chain: &'a Chain,
     pub(super) charge: &'a Charge,
-    pub(super) replaced: &'a [PathBuf],
+    /// The files that are there and will be replaced: they were charged, and stay so.
+    pub replaced: &'a [PathBuf],
 }
 
 impl Charging<'_> {
-    /// The files that are there and will be replaced: they were charged, and stay so.
-    pub fn replaced(&self) -> &[PathBuf] {
-        self.replaced
-    }
-
     /// What the account will have spent in all, for people.
     pub fn in_all(&self) -> String {
         account::spent(&self.chain.spent_with(self.charge), self.chain)

@@ -64,11 +64,6 @@ impl MadeRelease {
         Some((self.extends.as_deref()?, &self.known))
     }
 
-    /// The file of the key that signed it: none where it was a throw-away key.
-    pub fn key_file(&self) -> Option<&Path> {
-        self.key_file.as_deref().filter(|_| self.signer == SignerKind::Agency)
-    }
-
     /// The public key that its signature verifies with, one line of base64.
     pub fn public_key(&self) -> &str {
         &self.public_key
@@ -145,7 +140,7 @@ fn make_signed(
     let account = spec.account_name();
     let (warn, asks) = (&mut options.warn, &mut options.consent);
     let mut consent = |chain: &Chain, charge: &Charge| {
-        for (file, why) in account::elsewhere(out, chain, &account.id) {
+        for (file, why) in account::elsewhere(out, &ledger, &account.id) {
             let file = visible(&file.display().to_string()).into_owned();
             warn(&format!("warning: {file} was not charged in this ledger: {why}"));
         }

@@ -73,6 +73,7 @@ impl Spec {
     /// The columns of the data that the spec names, each once and in the order of letters: nobody looks at others.
     pub fn data_columns(&self) -> Vec<String> {
         let mut names: Vec<String> = self.columns.iter().map(|c| c.column.clone()).collect();
+        names.extend(self.summed().flat_map(|amount| amount.columns.iter().cloned()));
         if let Unit::Column { column, order, .. } = &self.privacy.unit {
             names.push(column.clone());
             names.extend(order.iter().cloned());

@@ -152,7 +152,7 @@ impl<'a> ReleaseOptions<'a> {
     /// Draws the noise from a fixed seed: NOT PRIVATE, and marked so for good.
     #[cfg(feature = "test-seed")]
     #[doc(hidden)]
-    pub fn insecure_seed(mut self, seed: impl Into<Option<u64>>) -> Self {
+    pub(crate) fn insecure_seed(mut self, seed: impl Into<Option<u64>>) -> Self {
         self.seed = seed.into();
         self
     }

@@ -4,8 +4,10 @@ use super::made;
 use super::words::currency;
 use super::{MadeRelease, MakeError, PlanOptions, ReleaseOptions, today};
 use crate::compile::{self, Job};
+use crate::plan::Plan;
 use crate::planner::Look;
-use crate::secret::ingest::{Means, Memory};
+use crate::secret::ingest::{Frame, Means, Memory};
+use crate::secret::noise::Entropy;
 use crate::spec::Spec;
 
 /// What a release of a spec will be: decided, and rehearsed, without data.
@@ -47,6 +49,13 @@ impl PlannedRelease {
             None => made::make(self.spec.clone(), Some(self.job.clone()), options),
             Some(_) => self.spec.release(options),
         }
+    }
+
+    /// The integers that a release of these rows would publish, of each copy and each measurement. There is neither a file nor a charge: this is for
+    /// audits, which make many releases of made-up rows.
+    #[doc(hidden)]
+    pub fn integers(&self, rows: &Frame, entropy: Entropy) -> Result<Vec<Vec<Vec<i64>>>, MakeError> {
+        Ok(self.job.unwritten(&self.spec, rows, entropy)?)
     }
 
     /// What it will cost, exactly, as a ratio or a decimal; all copies together, where there are several.
@@ -96,6 +105,15 @@ impl PlannedRelease {
     /// How many bytes of memory making it may take, about, besides rows of units that are held. `None` for a projection.
     pub fn memory_bytes(&self) -> Option<u64> {
         Some(self.job.effort(&self.spec, self.memory)?.release.memory.round() as u64)
+    }
+
+    /// What will be measured. `None` for a projection.
+    #[doc(hidden)]
+    pub fn measured(&self) -> Option<&Plan> {
+        match &self.job {
+            Job::Tables(choice) => Some(&choice.planned.plan),
+            Job::Projection(_) => None,
+        }
     }
 
     #[cfg(feature = "cli")]

@@ -47,7 +47,7 @@ fn a_spec_is_planned_released_and_asked() {
     let answers = Answers::open(made.path()).unwrap();
     let table = answers.query("SELECT sex, COUNT(*) FROM shop GROUP BY sex", 0.95).unwrap();
     assert_eq!(table.rows.len(), 2);
-    assert!(made.extends().is_none() && made.key_file().is_none());
+    assert!(made.extends().is_none() && made.key_file.is_none());
     // Small files are mostly their manifest, which is reckoned roughly.
     let (told, is) =
         (plan.file_bytes().unwrap() as f64, std::fs::metadata(made.path()).unwrap().len() as f64);
@@ -56,7 +56,7 @@ fn a_spec_is_planned_released_and_asked() {
     assert!(matches!(plan.release(options()), Err(MakeError::Exists(_))));
     let mut heard = Vec::new();
     let declined = plan.release(
-        options().replace(true).warn(|text| heard.push(text.to_owned())).consent(|c| c.replaced().is_empty()),
+        options().replace(true).warn(|text| heard.push(text.to_owned())).consent(|c| c.replaced.is_empty()),
     );
     assert!(matches!(declined, Err(MakeError::Declined)));
     assert!(heard.iter().any(|text| text.contains("charges again: in all ε = 2")), "{heard:?}");

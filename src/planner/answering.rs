@@ -9,9 +9,9 @@ use crate::plan::{Form, Plan};
 /// Plans whose errors differ by less than this part are equally good: then the one that is easier to answer from is taken.
 const EQUAL: f64 = 1e-3;
 
-/// The largest table that is asked for.
-pub(crate) fn largest<'a>(frame: &Frame, plan: &'a Plan) -> Option<&'a Cuboid> {
-    let asked = plan.rows().workload.iter().map(|t| &t.cuboid);
+/// The largest table that is asked for, of levels in use.
+pub(crate) fn largest(frame: &Frame, plan: &Plan) -> Option<Cuboid> {
+    let asked = plan.rows().workload.iter().filter_map(|t| frame.telling(&t.cuboid));
     asked.max_by(|a, b| frame.cells(a).total_cmp(&frame.cells(b)))
 }
 
@@ -20,7 +20,7 @@ pub(crate) fn largest<'a>(frame: &Frame, plan: &'a Plan) -> Option<&'a Cuboid> {
 pub(crate) fn answering(frame: &Frame, plan: &Plan) -> f64 {
     let single = |m: &crate::plan::Measurement| matches!(m.block.form(), Form::Component | Form::Based);
     if plan.rows().measurements.iter().all(single) {
-        return largest(frame, plan).map_or(0.0, |t| frame.spread(t));
+        return largest(frame, plan).map_or(0.0, |t| frame.spread(&t));
     }
     plan.rows().measurements.iter().map(|m| m.block.values(frame) as f64).sum()
 }

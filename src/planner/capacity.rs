@@ -7,9 +7,9 @@
 //! the real number of rows is held against it before anything is charged.
 
 use crate::cube::Frame;
-use crate::plan::limits::MAX_CELLS as MOST_CELLS;
+use crate::plan::limits::{MAX_CELLS as MOST_CELLS, cells};
 use crate::plan::{Measurement, Plan};
-use crate::release::packing::CHUNK;
+use crate::release::packing::{Layout, layout};
 use crate::release::{MAX_SECTION, MAX_SECTIONS};
 
 /// Every plan has room for so many rows.
@@ -30,28 +30,32 @@ pub(crate) enum NoRoom {
 
 /// Checks all measurements and exact tables of a plan for data of this many rows.
 pub(crate) fn check(plan: &Plan, frame: &Frame, rows: u64) -> Result<(), NoRoom> {
-    let (mut sections, mut bytes, mut held) = (0u64, 0u64, 0usize);
+    let mut room = Vec::new();
     let packed_in_sections = plan.rows().measurements.len();
     for (i, m) in plan.measurements().enumerate() {
         // How far one row may move it.
         let reach = plan.measurement(i).map_or(1, |(channel, _)| channel.subject.most(1));
         let moved = u128::from(rows).checked_mul(reach).ok_or(NoRoom::Integers(i))?;
         let largest = largest(plan, frame, m, moved).filter(|&v| v < 1 << 63).ok_or(NoRoom::Integers(i))?;
-        if i >= packed_in_sections {
-            continue;
-        }
-        let count = m.block.values(frame);
-        let own = packed(count, largest).ok_or(NoRoom::Section(i))?;
-        bytes = bytes.checked_add(own).filter(|&b| b <= MAX_SECTION).ok_or(NoRoom::Section(i))?;
-        held = held.saturating_add(count);
-        // As sections are laid out.
-        if held >= CHUNK || i + 1 == packed_in_sections {
-            (sections, bytes, held) = (sections + 1, 0, 0);
+        if i < packed_in_sections {
+            let cells = cells(frame, m.block.cuboid()).filter(|&n| n <= MOST_CELLS);
+            cells.ok_or(NoRoom::Section(i))?;
+            room.push(largest);
         }
     }
+    let Layout { counts, chunks, slices } = layout(plan, frame);
+    for chunk in &chunks {
+        let mut bytes = 0u64;
+        for i in chunk.measurements.clone() {
+            let slice = chunk.slice.and_then(|slice| Some(slices.get(&i)?.values(slice)));
+            let own = packed(slice.unwrap_or(counts[i]), room[i]).ok_or(NoRoom::Section(i))?;
+            bytes = bytes.checked_add(own).filter(|&b| b <= MAX_SECTION).ok_or(NoRoom::Section(i))?;
+        }
+    }
+    let mut sections = chunks.len() as u64;
     for (i, cuboid) in plan.exact.iter().enumerate() {
-        let cells = Some(frame.cells(cuboid)).filter(|&c| c <= MOST_CELLS as f64).ok_or(NoRoom::Exact(i))?;
-        packed(cells as usize, rows.into()).filter(|&b| b < MAX_SECTION - 4096).ok_or(NoRoom::Exact(i))?;
+        let held = Some(frame.cells(cuboid)).filter(|&c| c <= MOST_CELLS as f64).ok_or(NoRoom::Exact(i))?;
+        packed(held as usize, rows.into()).filter(|&b| b < MAX_SECTION - 4096).ok_or(NoRoom::Exact(i))?;
         sections += 1;
     }
     // Domain, plan, spec and workload; attachments and conditions are counted where they are known.

@@ -6,9 +6,10 @@ use super::objective::{Certificate, Objective};
 use super::planned::{MOST_ASKED, PlanError, Planned};
 use super::strategy::{self, NotApplicable};
 use super::{Request, predict, tails};
-use crate::cube::{Cuboid, Frame};
+use crate::cube::{Cuboid, Frame, Level};
 use crate::exact::Rational;
 use crate::plan::cost::{self, Cost, CostError};
+use crate::plan::limits::MAX_CELLS;
 use crate::plan::{BudgetRule, Channel, Measure, Measurement, Neighbours, Plan, Table, round};
 use crate::recover::gls;
 use std::borrow::Cow;
@@ -18,8 +19,19 @@ pub(super) fn for_tables(request: &Request) -> Result<Rational, PlanError> {
     if request.workload.is_empty() {
         return Err(PlanError::NoTables);
     }
-    let cells = |t: &&Table| request.cube.cells(&t.cuboid).unwrap_or(u64::MAX);
-    if let Some(table) = request.workload.iter().find(|t| cells(t) > MOST_ASKED) {
+    let cells = |t: &Table| request.cube.cells(&t.cuboid).unwrap_or(u64::MAX);
+    // A table whose groups can be parted is never held whole: see `plan::slices`.
+    let parted = |t: &Table| {
+        let levels = Frame::levels_of(&request.cube, request.workload.iter().map(|t| &t.cuboid));
+        let above = |at: Level| levels[at.dimension].iter().filter(|&&l| usize::from(l) < at.level).max();
+        let groups = |at: Level| {
+            let above = above(at).map_or(1, |&l| Level::new(at.dimension, l.into()).of(&request.cube).len());
+            above > 1
+        };
+        t.cuboid.iter().any(groups)
+    };
+    let too_large = |t: &&Table| cells(t) > MOST_ASKED && (cells(t) > MAX_CELLS || !parted(t));
+    if let Some(table) = request.workload.iter().find(too_large) {
         let cells = match request.cube.cells(&table.cuboid) {
             Some(n) if n < 1_000_000_000_000 => n.to_string(),
             _ => format!(
@@ -147,7 +159,8 @@ impl<'a> Context<'a> {
             return Err(PlanError::NotApplicable(measure.name(), why));
         }
         let mut planned = Planned { plan, cost, prediction, certificate, ratio: None, sums: Vec::new() };
-        if request.objective == Objective::Targets && !request.noise.is_normal() {
+        let by_law = !request.noise.is_normal() && !request.by_variance;
+        if request.objective == Objective::Targets && by_law {
             planned.ratio = tails::ratio(request, &planned);
         }
         Ok(planned)

@@ -7,6 +7,7 @@
 mod alternate;
 mod answering;
 pub(crate) mod bases;
+mod between;
 pub(crate) mod capacity;
 mod choice;
 mod chosen;
@@ -43,6 +44,7 @@ pub use chosen::Look;
 pub(crate) use delta::{DELTA, WithDelta, with_delta};
 pub(crate) use judge::judge;
 pub use judge::predict_at;
+pub(crate) use judge::promised_at;
 pub(crate) use objective::Objective;
 pub use planned::{Candidate, PlanError, Planned};
 pub(crate) use planned::{SumSpread, score};

@@ -6,10 +6,11 @@ use super::request::Request;
 use super::strategy::NotApplicable;
 use crate::exact::Rational;
 use crate::plan::cost::{Cost, CostError};
-use crate::plan::{BudgetRule, Measure, Plan, Subject, Table};
+use crate::plan::limits::MAX_CELLS;
+use crate::plan::{BudgetRule, Measure, Plan, Subject, Table, Target};
 use std::sync::Arc;
 
-/// The most cells of a table that is asked for: with so many a section of a release is full.
+/// The most cells of a table that is asked for: with so many a section of a release is full. One over groups of areas has a section for each slice.
 pub(crate) const MOST_ASKED: u64 = 1 << 28;
 
 /// Why no plan could be made.
@@ -20,16 +21,14 @@ pub enum PlanError {
     NoTables,
     /// A table that no release has room for, and no reader.
     #[error(
-        "{0} has {1} cells: no table may have more than {MOST_ASKED}, which is what a section of a release has room for. Ask for fewer \
-         dimensions together, or for coarser levels of them"
+        "{0} has {1} cells: no table may have more than {MOST_ASKED}, which is what a section of a release has room for, or {MAX_CELLS} where groups \
+         of areas (or other categories of a coarser level that is asked for) part it. Ask for fewer dimensions together, or for coarser levels of \
+         them"
     )]
     TooLarge(String, String),
     /// Every table is published without noise.
     #[error("every table asked for is exact: nothing would be protected, so there is nothing to release")]
     AllExact,
-    /// Sums beside another objective.
-    #[error("sums are planned for the least total error only: leave `objective` out")]
-    SumsAreTotals,
     /// Nothing is counted.
     #[error(
         "no table of counts is asked for, and the sums need none: leave `count = false` out of one of them"
@@ -74,14 +73,15 @@ pub struct Planned {
     /// For objectives without a closed form: the proof that the plan is close to the best.
     pub certificate: Option<Certificate>,
     /// With targets under Laplace noise: the largest ratio of a squared margin to its target's, by the law of the noise.
+    /// Beside sums, with objectives other than the total, what the objective makes small, of counts and sums.
     pub ratio: Option<f64>,
     /// What is promised of sums, channel by channel.
-    pub sums: Vec<SumSpread>,
+    pub(crate) sums: Vec<SumSpread>,
 }
 
 /// The errors of a channel beside rows, and its part of the budget.
 #[derive(Debug, Clone)]
-pub struct SumSpread {
+pub(crate) struct SumSpread {
     /// What is added up.
     pub subject: Subject,
     /// For each of its tables the mean and the largest variance of what is added up in a cell.
@@ -90,6 +90,34 @@ pub struct SumSpread {
     pub share: Rational,
     /// The weighted sum of variances that it adds to the plan's.
     pub weighted_total: f64,
+    /// Of sums: what of their targets is reached.
+    pub(crate) aimed: Vec<Aimed>,
+}
+
+/// A target of a table's sums, and what is reached of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Aimed {
+    /// The number of the table among those of the amount's sums.
+    pub(crate) table: usize,
+    pub(crate) target: Target,
+    /// Half the width of the interval of the cell that is known least well, in the unit of the amount.
+    pub(crate) margin: f64,
+    /// The same if errors were normal.
+    pub(crate) normal: f64,
+}
+
+impl Aimed {
+    /// The squared margin over that of the target.
+    pub(crate) fn ratio(&self) -> f64 {
+        let ratio = self.margin / self.target.margin.to_f64();
+        ratio * ratio
+    }
+
+    /// How much smaller a variance must be than a normal error's to have a margin as small.
+    pub(crate) fn tail(&self) -> f64 {
+        let ratio = self.normal / self.margin;
+        if ratio.is_finite() && ratio > 0.0 { ratio * ratio } else { 1.0 }
+    }
 }
 
 /// One line of a comparison: a strategy and either its plan or the reason it does not apply.
@@ -128,8 +156,14 @@ impl Planned {
     pub fn score(&self, request: &Request) -> f64 {
         match self.sums.is_empty() {
             true => score(request, &self.prediction, self.ratio),
-            // They are planned for the total only.
-            false => self.weighted_total(),
+            false => {
+                let worst = self.ratio.unwrap_or(0.0);
+                match request.objective {
+                    Objective::Worst => worst,
+                    Objective::Targets if worst > 1.0 + MET => 1e300 * (1.0 + libm::log(worst)),
+                    Objective::Total | Objective::Targets => self.weighted_total(),
+                }
+            }
         }
     }
 

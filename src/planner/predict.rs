@@ -1,10 +1,12 @@
 //! The error every table will have, under the discrete noise that will really be drawn.
 
+mod areas;
 mod one_tree;
 mod sums;
 mod tree;
 mod unequal;
 
+pub(crate) use areas::Areas;
 pub(crate) use unequal::{by_kinds, glance, is_too_much, kinds, work};
 
 use super::closure::bases::bases_of;
@@ -44,6 +46,18 @@ pub struct Prediction {
 }
 
 impl Prediction {
+    /// The same with all variances so many times as large.
+    pub(super) fn scaled(&self, times: f64) -> Prediction {
+        let spread = |s: &Spread| Spread { mean: s.mean * times, max: s.max * times };
+        Prediction {
+            tables: self.tables.iter().map(spread).collect(),
+            total: self.total * times,
+            weighted_total: self.weighted_total * times,
+            max: self.max * times,
+            ..self.clone()
+        }
+    }
+
     /// The root of the mean variance over all that is asked.
     pub fn rms_error(&self) -> f64 {
         (self.total / self.queries).sqrt()

@@ -15,6 +15,8 @@ pub struct Summed {
     pub quantity: Arc<Quantity>,
     /// The tables, weighed in squares of half the distance between its bounds.
     pub tables: Vec<Table>,
+    /// For each table how precise its sums must be.
+    pub targets: Vec<Option<Target>>,
     /// Whether squares are summed, too.
     pub square: bool,
     /// The part of the budget with which the rows are counted that are moved to its ends.
@@ -59,6 +61,8 @@ pub struct Request {
     /// For each workload table the factor by which its cells' variance must be smaller than a normal error's, since its noise has longer
     /// tails; empty where all are one.
     pub tails: Vec<f64>,
+    /// Whether targets are looked at as those of normal errors: of a channel of several, whose errors are seen together later.
+    pub by_variance: bool,
     /// Numbers whose sums are asked for beside counts.
     pub sums: Vec<Summed>,
     /// Tables of other channels: their levels are in use as well.
@@ -88,6 +92,7 @@ impl Request {
             rows: None,
             effort: 1,
             tails: Vec::new(),
+            by_variance: false,
             sums: Vec::new(),
             beside: Vec::new(),
             watch: Watch::default(),

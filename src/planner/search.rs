@@ -17,7 +17,29 @@ const MOST_WAITED: f64 = (1u64 << 29) as f64;
 
 /// The plan of one strategy.
 pub(super) fn single(request: &Request, measure: Measure) -> Result<Planned, PlanError> {
-    Context::new(request, measure)?.plan(measure, request.budgets)
+    let planned = Context::new(request, measure)?.plan(measure, request.budgets);
+    better(request, planned, second(request, measure).as_ref(), measure, request.budgets)
+}
+
+/// The request as a strategy's second plan sees it.
+fn second(request: &Request, measure: Measure) -> Option<Request> {
+    request.at(&strategy::fewer(measure, request)?)
+}
+
+/// Of a plan and the one with fewer levels the better.
+fn better(
+    request: &Request,
+    planned: Result<Planned, PlanError>,
+    second: Option<&Request>,
+    measure: Measure,
+    budgets: BudgetRule,
+) -> Result<Planned, PlanError> {
+    let other = second.and_then(|own| Context::new(own, measure).ok()?.plan(measure, budgets).ok());
+    match (planned, other.map(|other| other.of(request))) {
+        (Ok(planned), Some(other)) if planned.score(request) <= other.score(request) => Ok(planned),
+        (_, Some(other)) => Ok(other),
+        (planned, None) => planned,
+    }
 }
 
 /// Every known strategy under each of the given budget rules.
@@ -34,12 +56,14 @@ pub fn compare(request: &Request, budgets: &[BudgetRule]) -> Result<Vec<Candidat
                 contexts.len() - 1
             })
         });
+        let second = second(request, measure);
         for budgets in rules {
             if request.watch.is_stopped() {
                 return Err(PlanError::Stopped);
             }
             let context = at.clone().map(|at| &contexts[at]);
-            let outcome = context.clone().and_then(|c| c.plan(measure, budgets).map(Arc::new));
+            let planned = context.clone().and_then(|c| c.plan(measure, budgets));
+            let outcome = better(request, planned, second.as_ref(), measure, budgets).map(Arc::new);
             let vast = context.is_ok_and(|c| outcome.as_ref().is_ok_and(|p| c.is_vast(&p.plan)));
             candidates.push(Candidate { measure, budgets, outcome, vast });
         }

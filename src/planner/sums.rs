@@ -3,26 +3,38 @@
 //! **Claim.** Of all plans in which each channel is measured by the strategy at hand with noise of its own, none has a smaller weighted total
 //! variance than this one, up to rounding. **Proof.** A row moves every channel, so their costs add up. At a budget β a channel's least total is
 //! `K/β` under Gaussian noise (β is ρ) and `K/β²` under Laplace noise (β is ε), since all its noise scales alike; K is what it is at β = 1. `Σ K_c/β_c`
-//! under `Σ β_c = β` is least where `β_c ∝ √K_c`, `Σ K_c/β_c²` where `β_c ∝ K_c^{1/3}` (Lagrange). ∎ That no correlated noise does better for one component is
+//! under `Σ β_c = β` is least where `β_c ∝ √K_c`, `Σ K_c/β_c²` where `β_c ∝ K_c^{1/3}` (Lagrange). ∎ Noise of fewer steps than a few has less variance than its
+//! scale says; shares are as if it had not. That no correlated noise does better for one component is
 //! shown in docs/methods/amounts.md.
 //!
 //! A channel of sums is planned as if each row added at most one, and its noise is then multiplied by how far one row may move it
 //! ([`Quantity::reach`](crate::cube::Quantity::reach)).
 
+mod aims;
+mod reached;
+mod shares;
+
 use super::chosen::{Choice, Look};
 use super::context::{drawable, for_tables};
-use super::planned::{Candidate, PlanError, Planned, SumSpread};
+use super::judge::predict_at;
+use super::planned::{Aimed, Candidate, PlanError, Planned, SumSpread};
+use super::predict::Prediction;
 use super::request::{Request, Summed};
 use super::search::single;
 use super::strategy::NotApplicable;
+use super::tails;
 use crate::cube::Frame;
 use crate::exact::Rational;
 use crate::plan::cost::{self, CostError};
 use crate::plan::{Channel, Measure, Noise, Objective, Plan, Subject, Table, round, subjects};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// What `auto` looks at. Searches over sets of tables are left out: each would run once a channel.
 const LOOKED_AT: [Measure; 3] = [Measure::Residual, Measure::Queries, Measure::Base];
+
+/// With long tails: how often plans are made anew with the tails of the last one.
+const TAILS: usize = 3;
 
 /// Shares of the budget are whole multiples of this part of it.
 const PARTS: u128 = 1 << 20;
@@ -39,9 +51,6 @@ pub(super) fn choose(request: &Request, look: Look) -> Result<Choice, PlanError>
     if let Some(refused) = request.measure.filter(|m| of(*m).is_empty()) {
         return Err(PlanError::NotApplicable(refused.name(), NotApplicable::Sums));
     }
-    if request.objective != Objective::Total {
-        return Err(PlanError::SumsAreTotals);
-    }
     let mut candidates = Vec::new();
     for measure in measures {
         let outcome = whole(request, measure).map(Arc::new);
@@ -50,21 +59,18 @@ pub(super) fn choose(request: &Request, look: Look) -> Result<Choice, PlanError>
     let wanted = |c: &Candidate| request.measure.is_none_or(|m| m == c.measure);
     let scored = candidates.iter().enumerate().filter(|(_, c)| wanted(c));
     let scored = scored.filter_map(|(i, c)| Some((i, c.outcome.as_ref().ok()?)));
-    let best = scored.min_by(|a, b| total(a.1).total_cmp(&total(b.1)));
+    let best = scored.min_by(|a, b| a.1.score(request).total_cmp(&b.1.score(request)));
     match best.map(|(i, planned)| (i, planned.clone())) {
         Some((chosen, planned)) => Ok(Choice::new(planned, candidates, chosen)),
         None => Err(candidates.into_iter().find_map(|c| c.outcome.err()).unwrap_or(PlanError::NoTables)),
     }
 }
 
-/// The weighted total over all channels.
-fn total(planned: &Planned) -> f64 {
-    planned.prediction.weighted_total + planned.sums.iter().map(|s| s.weighted_total).sum::<f64>()
-}
-
 /// One channel, as if of rows.
 struct Part {
     subject: Subject,
+    /// The tables that were asked for: those of the request, but for what they weigh there.
+    asked: Vec<Table>,
     request: Request,
 }
 
@@ -74,18 +80,20 @@ fn parts(request: &Request, budget: Rational) -> Vec<Part> {
         budget,
         sums: Vec::new(),
         cut_units: None,
+        by_variance: true,
         beside: request.sums.iter().flat_map(|s| s.tables.iter().map(|t| t.cuboid.clone())).collect(),
         ..request.clone()
     };
     let mut parts = Vec::new();
     if !request.workload.is_empty() {
-        parts.push(Part { subject: Subject::Rows, request: plain.clone() });
+        parts.push(Part { subject: Subject::Rows, asked: request.workload.clone(), request: plain.clone() });
     }
     let of = |subject: Subject, workload: Vec<Table>| {
         let targets = vec![None; workload.len()];
         let beside = request.workload.iter().map(|t| t.cuboid.clone()).chain(plain.beside.clone()).collect();
+        let asked = workload.clone();
         let request = Request { workload, targets, exact: Vec::new(), beside, ..plain.clone() };
-        Part { subject, request }
+        Part { subject, asked, request }
     };
     for Summed { quantity, tables, square, .. } in &request.sums {
         parts.extend(
@@ -103,22 +111,85 @@ fn whole(request: &Request, measure: Measure) -> Result<Planned, PlanError> {
         }
         false => for_tables(request)?,
     };
+    let mut tails = Tails::default();
+    let mut best: Option<Planned> = None;
+    for _ in 0..TAILS {
+        let planned = shared_out(request, measure, budget, &tails)?;
+        let now = Tails::of(request, &planned);
+        let order = best.as_ref().map(|b| planned.score(request).total_cmp(&b.score(request)));
+        if order.is_none_or(|o| o == Ordering::Less) {
+            best = Some(planned);
+        }
+        if !now.differ(&tails) {
+            break;
+        }
+        tails = now;
+    }
+    best.ok_or(PlanError::NoTables)
+}
+
+/// How much smaller than normal errors' variances must be to have margins as small: of counts, one a table, and of sums, one a target.
+#[derive(Default)]
+struct Tails {
+    counts: Vec<f64>,
+    sums: Vec<f64>,
+}
+
+impl Tails {
+    /// Those of a plan, by the exact laws of its errors.
+    fn of(request: &Request, planned: &Planned) -> Tails {
+        if request.objective != Objective::Targets || request.noise.is_normal() {
+            return Tails::default();
+        }
+        let sums = planned.sums.iter().flat_map(|s| &s.aimed).map(Aimed::tail).collect();
+        Tails { counts: tails::tails(request, planned), sums }
+    }
+
+    fn differ(&self, other: &Tails) -> bool {
+        let differs = |(i, tail): (usize, &f64), other: &[f64]| {
+            (tail / other.get(i).unwrap_or(&1.0) - 1.0).abs() > 2e-3
+        };
+        self.counts.iter().enumerate().any(|t| differs(t, &other.counts))
+            || self.sums.iter().enumerate().any(|t| differs(t, &other.sums))
+    }
+}
+
+/// All channels, with their parts of the budget.
+fn shared_out(
+    request: &Request,
+    measure: Measure,
+    budget: Rational,
+    tails: &Tails,
+) -> Result<Planned, PlanError> {
+    let overflow = || PlanError::Cost(CostError::Overflow(0));
     let one = |part: &Part, budget: Rational| single(&Request { budget, ..part.request.clone() }, measure);
-    let parts = parts(request, budget);
+    let mut parts = parts(request, budget);
     // What each costs in error at the whole budget, and its share by that.
     let power = if request.noise == Noise::Gaussian { 1.0 / 2.0 } else { 1.0 / 3.0 };
-    let mut roots = Vec::with_capacity(parts.len());
-    for part in &parts {
+    let (mut roots, mut needs, mut counted) = (vec![0.0; parts.len()], vec![0.0; parts.len()], Vec::new());
+    // What sums want of their own depends on how well counts are told.
+    let mut order: Vec<usize> = (0..parts.len()).collect();
+    order.sort_by_key(|&i| {
+        parts.get(i).is_some_and(|p| !matches!(p.subject, Subject::Rows | Subject::Valued(_)))
+    });
+    for i in order {
+        let part = &mut parts[i];
+        aims::aim(request, tails, part, &counted).ok_or_else(overflow)?;
         let planned = one(part, budget)?;
         let (_, dearer) = scaled(request, part, &planned, budget)?;
-        roots.push(libm::pow(planned.prediction.weighted_total * dearer, power));
+        roots[i] = libm::pow(in_wide_noise(part, &planned)?.weighted_total * dearer, power);
+        if request.objective != Objective::Total {
+            let need = shares::need(request, measure, part, budget, &planned)?;
+            needs[i] = need.share;
+            counted.extend(need.counted);
+        }
     }
-    let all: f64 = roots.iter().sum();
+    let shares = shares::shares(request, &needs, &roots);
     let mut left = PARTS;
     let mut planned = Vec::with_capacity(parts.len());
-    for (i, (part, root)) in parts.iter().zip(&roots).enumerate() {
+    for (i, (part, share)) in parts.iter().zip(&shares).enumerate() {
         let after = (parts.len() - 1 - i) as u128;
-        let own = libm::round(root / all * PARTS as f64) as u128;
+        let own = libm::round(share * PARTS as f64) as u128;
         let own = if after == 0 { left } else { own.clamp(1, left.saturating_sub(after).max(1)) };
         left = left.saturating_sub(own);
         let share = Rational::new(own, PARTS).ok_or_else(overflow)?;
@@ -126,6 +197,29 @@ fn whole(request: &Request, measure: Measure) -> Result<Planned, PlanError> {
         planned.push((part, share, own, one(part, own)?));
     }
     together(request, measure, planned)
+}
+
+/// By what variances grow where scales grow so many times.
+fn growth(noise: Noise, times: f64) -> f64 {
+    if noise == Noise::Gaussian { times } else { times * times }
+}
+
+/// Noise of so large a scale differs from a continuous law by nothing that matters here.
+const WIDE: f64 = 256.0;
+
+/// A part's errors at its budget, as noise of many steps would have them: what scales with the budget. Noise of a step or less all but vanishes, as if it cost
+/// nothing; a share of the budget by that would be next to none, and the noise at such a share large.
+fn in_wide_noise(part: &Part, planned: &Planned) -> Result<Prediction, PlanError> {
+    let scales = planned.plan.rows().measurements.iter().map(|m| m.scale.to_f64());
+    let times = (scales.fold(f64::INFINITY, f64::min) / WIDE).min(1.0);
+    Ok(predict_at(&part.request, &planned.plan, times)?.scaled(growth(planned.plan.noise, times)))
+}
+
+/// The error of a part's sums, in squares of what is added up: under the noise that its own rows' reach needs, whose steps are no larger than those of counts.
+fn predicted(part: &Part, planned: &Planned) -> Result<Prediction, PlanError> {
+    let overflow = || PlanError::Cost(CostError::Overflow(0));
+    let times = planned.plan.noise.powered(part.subject.most(1)).ok_or_else(overflow)?;
+    predict_at(&part.request, &planned.plan, 1.0 / times as f64)
 }
 
 /// A part's channel with the noise that its own rows' reach needs, within its part of the budget; and by what its variances grow beside those of
@@ -154,8 +248,7 @@ fn scaled(
     for m in alone.measurements_mut() {
         m.scale = round::up(m.scale.to_f64() * used * (1.0 + 1e-9)).ok_or_else(overflow)?;
     }
-    let variance = if request.noise == Noise::Gaussian { used } else { used * used };
-    Ok((alone.channels.swap_remove(0), variance))
+    Ok((alone.channels.swap_remove(0), growth(request.noise, used)))
 }
 
 /// The plan of all channels.
@@ -177,18 +270,20 @@ fn together(
         if planned.plan.levels != plan.levels {
             return Err(PlanError::NotApplicable(measure.name(), NotApplicable::Sums));
         }
-        let (channel, dearer) = scaled(request, part, &planned, own)?;
+        let (mut channel, dearer) = scaled(request, part, &planned, own)?;
+        // What is planned for may be weighed otherwise than it was asked for.
+        channel.workload.clone_from(&part.asked);
         if part.subject == Subject::Rows {
-            prediction = Some(planned.prediction);
+            let weighted_total = weighed(&part.asked, &planned.prediction);
+            prediction = Some(Prediction { weighted_total, ..planned.prediction });
         } else {
-            let weighted_total = planned.prediction.weighted_total * dearer;
-            // In squares of what is added up.
+            let found = predicted(part, &planned)?;
             let reach = part.subject.most(1) as f64;
-            let unit = reach * reach * dearer;
-            let spreads = planned.prediction.tables.iter();
-            let tables = channel.workload.iter().cloned();
-            let tables = tables.zip(spreads.map(|s| (s.mean * unit, s.max * unit))).collect();
-            sums.push(SumSpread { subject: part.subject.clone(), tables, share, weighted_total });
+            let weighted_total = weighed(&part.asked, &found) * dearer / (reach * reach);
+            let tables = part.asked.iter().cloned();
+            let tables = tables.zip(found.tables.iter().map(|s| (s.mean * dearer, s.max * dearer))).collect();
+            let subject = part.subject.clone();
+            sums.push(SumSpread { subject, tables, share, weighted_total, aimed: Vec::new() });
         }
         plan.channels.push(channel);
     }
@@ -212,5 +307,15 @@ fn together(
     }
     drawable(request, &frame, &plan)?;
     let prediction = prediction.ok_or(PlanError::NoCounts)?;
-    Ok(Planned { plan, cost, prediction, certificate: None, ratio: None, sums })
+    let mut planned = Planned { plan, cost, prediction, certificate: None, ratio: None, sums };
+    let aimed = reached::margins(request, &planned);
+    planned.sums.iter_mut().zip(aimed).for_each(|(sums, aimed)| sums.aimed = aimed);
+    planned.ratio = reached::reached(request, &planned);
+    Ok(planned)
+}
+
+/// The weighted total variance of what was asked for.
+fn weighed(asked: &[Table], found: &Prediction) -> f64 {
+    let each = asked.iter().zip(&found.tables).zip(&found.asked);
+    each.map(|((table, spread), queries)| table.weight.to_f64() * queries * spread.mean).sum()
 }

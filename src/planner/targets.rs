@@ -10,6 +10,7 @@ use super::context::Context;
 use super::objective::{MET, Objective};
 use super::planned::{PlanError, Planned};
 use super::request::Request;
+use super::search::single;
 use super::strategy::{self, Ask};
 use super::tails::{exact_margins, normal_ratio, wanted};
 use crate::exact::Rational;
@@ -18,8 +19,10 @@ use crate::plan::{BudgetRule, Measure, Measurement, round};
 /// One table and its target.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outcome {
-    /// The number of the table in the workload.
+    /// The number of the table in the workload, or among those of sums.
     pub table: usize,
+    /// Of sums the number of the channel among [`Planned::sums`](super::planned::Planned).
+    pub(crate) sums: Option<usize>,
     /// The half-width asked for.
     pub wanted: f64,
     /// The probability with which intervals cover the truth.
@@ -61,21 +64,35 @@ fn outcomes(request: &Request, planned: &Planned) -> Vec<Outcome> {
             let normal = || normal_ratio(planned, (table, target)).sqrt() * target.margin.to_f64();
             let (predicted, wanted) = (exact.unwrap_or_else(normal), target.margin.to_f64());
             let level = target.level.to_f64();
-            Outcome { table, wanted, level, predicted, met: predicted <= wanted * (1.0 + MET) }
+            Outcome { table, sums: None, wanted, level, predicted, met: predicted <= wanted * (1.0 + MET) }
         })
+        .chain(of_sums(planned))
         .collect()
+}
+
+/// The same of sums.
+fn of_sums(planned: &Planned) -> impl Iterator<Item = Outcome> {
+    planned.sums.iter().enumerate().flat_map(|(i, sums)| {
+        sums.aimed.iter().map(move |a| {
+            let (wanted, level, predicted) = (a.target.margin.to_f64(), a.target.level.to_f64(), a.margin);
+            let met = predicted <= wanted * (1.0 + MET);
+            Outcome { table: a.table, sums: Some(i), wanted, level, predicted, met }
+        })
+    })
 }
 
 /// Judges a plan by the request's targets. `None` when there are none.
 pub fn targets(request: &Request, planned: &Planned) -> Result<Option<Targets>, PlanError> {
-    if request.targets.iter().all(Option::is_none) {
+    let all = request.sums.iter().flat_map(|s| &s.targets).chain(&request.targets);
+    if all.into_iter().all(Option::is_none) {
         return Ok(None);
     }
     let outcomes = outcomes(request, planned);
     // What is said of components is said of those of `residual`.
     let shaped = planned.plan.measure == Measure::Residual
         && request.objective == Objective::Targets
-        && planned.plan.budgets == BudgetRule::Optimal;
+        && planned.plan.budgets == BudgetRule::Optimal
+        && request.sums.is_empty();
     if !shaped {
         let least = by_scaling(request, planned, &outcomes);
         return Ok(Some(Targets { outcomes, others: None, least }));
@@ -111,10 +128,15 @@ fn others(request: &Request, planned: &Planned) -> Option<f64> {
 fn again(request: &Request, planned: &Planned, budget: Rational, anew: bool) -> Option<Planned> {
     let mut at = request.clone();
     at.budget = budget;
-    let context = Context::new(&at, planned.plan.measure).ok()?;
-    if anew || !alternate::fits(&planned.plan.rows().measurements) {
-        return context.plan(planned.plan.measure, planned.plan.budgets).ok();
+    if !request.sums.is_empty() {
+        (at.measure, at.budgets) = (Some(planned.plan.measure), planned.plan.budgets);
+        return plan(&at).ok();
     }
+    if anew || !alternate::fits(&planned.plan.rows().measurements) {
+        at.budgets = planned.plan.budgets;
+        return single(&at, planned.plan.measure).ok();
+    }
+    let context = Context::new(&at, planned.plan.measure).ok()?;
     let times = request.budget.to_f64() / budget.to_f64();
     let scaled =
         |m: &Measurement| Some(Measurement { scale: round::up(m.scale.to_f64() * times)?, ..m.clone() });
@@ -185,9 +207,10 @@ fn by_scaling(request: &Request, planned: &Planned, outcomes: &[Outcome]) -> Opt
         worst = off(&self::outcomes(&at, &tight));
     }
     let enough = at.budget.to_f64() * noise.power(worst);
-    // The law of whole-number noise is not quite that of another scale.
+    // The law of whole-number noise is not quite that of another scale. A plan of counts and sums is many plans.
+    let fine = if request.sums.is_empty() { 1e-6 } else { 2.5e-4 };
     let meets = |x: f64| nine_digits(x).is_some_and(|b| meets(&at, &tight, b, false));
-    let mut step = 1e-6;
+    let mut step = fine;
     let mut high = enough;
     while !meets(high) {
         high *= 1.0 + step;
@@ -198,7 +221,7 @@ fn by_scaling(request: &Request, planned: &Planned, outcomes: &[Outcome]) -> Opt
     }
     let mut low = high / (1.0 + step);
     if high == enough {
-        step = 1e-6;
+        step = fine;
         low = high;
         while meets(low) {
             high = low;
@@ -209,7 +232,7 @@ fn by_scaling(request: &Request, planned: &Planned, outcomes: &[Outcome]) -> Opt
             }
         }
     }
-    while high / low > 1.0 + 1e-5 {
+    while high / low > 1.0 + 10.0 * fine {
         let middle = (low * high).sqrt();
         if meets(middle) { high = middle } else { low = middle }
     }

@@ -54,11 +54,13 @@ impl Spec {
             cut_units: self.privacy.cut_units,
             effort: self.strategy.effort,
             tails: Vec::new(),
+            by_variance: false,
             sums: self
                 .summed()
                 .map(|a| Summed {
                     quantity: a.quantity.clone(),
                     tables: a.tables.clone(),
+                    targets: a.targets.clone(),
                     square: a.square,
                     clamping: a.clamping,
                 })

@@ -1,5 +1,6 @@
 //! The law of the worst answer among those asked of a table, for the margins that a plan promises.
 
+use super::between;
 use super::closure::Closure;
 use super::planned::Planned;
 use super::{Request, predict};
@@ -40,9 +41,14 @@ fn of_cell(
     table: &Table,
 ) -> Option<Arc<ErrorLaw>> {
     let nodes = planned.prediction.worst.get(&at).filter(|nodes| nodes.len() == table.cuboid.len())?;
+    cell(evaluator, table, nodes).map(Arc::new)
+}
+
+/// The law of one cell of a table, by its nodes.
+pub(crate) fn cell(evaluator: &Evaluator<Nothing>, table: &Table, nodes: &[u32]) -> Option<ErrorLaw> {
     let group_by: Vec<Level> = table.cuboid.iter().collect();
     let everything = [Aggregate::rows(Filter::everything(), None)];
-    evaluator.law(&everything, &[1.0], &group_by, nodes).ok().map(Arc::new)
+    evaluator.law(&everything, &[1.0], &group_by, nodes).ok()
 }
 
 fn of_products(
@@ -53,6 +59,7 @@ fn of_products(
 ) -> Option<Arc<ErrorLaw>> {
     let cube = &request.cube;
     let frame = Frame::new(cube, &plan.levels);
+    let table = &between::told(cube, &plan.levels, table)?;
     let closure = Closure::new(cube, &frame, std::slice::from_ref(table));
     let over = predict::over_bases(cube, &frame, &closure, plan, std::slice::from_ref(table));
     let closure = over.unwrap_or(closure);

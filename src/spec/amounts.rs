@@ -5,9 +5,8 @@ use super::dimension::DeclaredDimension;
 use super::keys::{Keys, Shape, Words, key, required, words};
 use super::read::{self, Fields, Value};
 use super::suggest;
-use super::types::{AmountSpec, Privacy};
-use crate::cube::quantity::{MOST_PLACES, MOST_STEPS};
-use crate::cube::{NoValue, Quantity};
+use super::types::{AmountSpec, MOST_FACTORS, Privacy};
+use crate::cube::{MOST_PLACES, MOST_STEPS, NoValue, Quantity, Weighing};
 use crate::exact::Rational;
 use crate::plan::{Table, Target};
 use std::sync::Arc;
@@ -17,7 +16,11 @@ use toml::de::DeValue;
 pub(super) const MISSING: Words<NoValue> = &[
     ("stop", NoValue::Stop, "the release is not made (default)"),
     ("skip", NoValue::Skip, "they are in no sum and no mean; how many rows have a value is counted beside"),
-    ("zero", NoValue::Zero, "they count as 0, which must lie between `low` and `high`"),
+    (
+        "zero",
+        NoValue::Zero,
+        "they count as 0, which must lie between `low` and `high`; `COUNT` of the amount counts them, too",
+    ),
 ];
 
 const BOUND: Shape = Shape::Json(r#"{"type": ["number", "string"]}"#);
@@ -27,7 +30,11 @@ pub(super) const KEYS: Keys = Keys {
     what: "A number that rows have, such as an income: tables that name it in `sum` tell its sums and means beside their counts.",
     keys: &[
         required("name", Shape::Text, "what queries call it: `SUM(income)`, `AVG(income)`"),
-        key("column", Shape::Text, "the column of the data (default: the name)"),
+        key(
+            "column",
+            Shape::Either(&[Shape::Text, Shape::List(&Shape::Text)]),
+            "the column of the data, or a list of at most four whose product the value is (default: the name)",
+        ),
         required(
             "low",
             BOUND,
@@ -37,7 +44,7 @@ pub(super) const KEYS: Keys = Keys {
         key(
             "step",
             Shape::Exact,
-            "values are rounded to multiples of it, half to even; `low` and `high` are multiples (default: the largest power of ten that is at \
+            "values are rounded to multiples of it, half to an even number of steps above `low`; `low` and `high` are multiples (default: the largest power of ten that is at \
              most a millionth of `high - low`)",
         ),
         key(
@@ -52,12 +59,57 @@ pub(super) const KEYS: Keys = Keys {
             "`true` spends a hundredth of the budget on noisy counts of the rows whose value was moved to `low` and of those moved to `high`; a \
              number below 1 is another part of the budget",
         ),
+        key(
+            "weighted",
+            Shape::Truth,
+            "with `[weights]`: whether the weight, as it counts, is a further factor, and `low` and `high` are those of that product (default: true)",
+        ),
         key("unit", Shape::Text, "what it is measured in, for people"),
         key("description", Shape::Text, "more for people"),
     ],
     one_of: &[],
     rules: "{}",
 };
+
+/// The keys of `[weights]`.
+pub(super) const WEIGHTS: Keys = Keys {
+    what: "What rows count for, such as the weights of a survey: COUNT(*) adds up weights, and sums those of values times weights.",
+    keys: &[
+        required("column", Shape::Text, "the column of the data: weights of at least 0"),
+        key("name", Shape::Text, "what queries call it: `COUNT(name)` counts rows (default: the column)"),
+        required(
+            "high",
+            BOUND,
+            "the largest weight; those beyond count as it, and those below 0 as 0. It is public, so choose it without the data",
+        ),
+        key(
+            "step",
+            Shape::Exact,
+            "weights are rounded to multiples of it, half to even; `high` is one (default: the largest power of ten that is at most a millionth of `high`)",
+        ),
+        key("missing", words!(OF_WEIGHTS), "rows whose weight is empty"),
+        key(
+            "unweighted",
+            Shape::Truth,
+            "whether tables also tell rows, `COUNT(name)`, for their own sake: these are measured in any case, but then have the weight of counts (default: false)",
+        ),
+        key(
+            "measure_clamping",
+            Shape::Either(&[Shape::Truth, Shape::Exact]),
+            "as for an amount: noisy counts of the rows whose weight was moved to 0 and to `high`",
+        ),
+        key("unit", Shape::Text, "what it is measured in, for people"),
+        key("description", Shape::Text, "more for people"),
+    ],
+    one_of: &[],
+    rules: "{}",
+};
+
+/// `missing` of weights: where a row's weight is left out a mean would not know what it divides by.
+const OF_WEIGHTS: Words<NoValue> = &[
+    ("stop", NoValue::Stop, "the release is not made (default)"),
+    ("zero", NoValue::Zero, "they weigh nothing"),
+];
 
 /// A decimal number: a whole number of units of `10^-places`.
 #[derive(Clone, Copy)]
@@ -118,12 +170,30 @@ fn decimal(value: &Value<'_>, what: &str, sink: &mut Sink) -> Option<Decimal> {
 
 /// Refuses sums where there is nothing to sum in, or where they are not made.
 pub(super) fn alone(root: &Fields<'_, '_>, sink: &mut Sink) {
-    let Some(span) = root.key_span("amount") else { return };
     let others = ["projection", "asked", "recipient", "recipients"];
-    if let Some(other) = others.into_iter().find(|key| root.get(key).is_some()) {
+    let beside = |others: &[&'static str]| others.iter().copied().find(|key| root.get(key).is_some());
+    if let Some((span, other)) = root.key_span("amount").zip(beside(&others)) {
         sink.push(
             Diagnostic::at(span, format!("`[[amount]]` beside `{other}`"))
                 .label("sums stand beside the counts of tables, in one release for everybody"),
+        );
+    }
+    let others = ["projection", "asked", "recipient", "recipients", "query"];
+    if let Some((span, other)) = root.key_span("weights").zip(beside(&others)) {
+        sink.push(
+            Diagnostic::at(span, format!("`[weights]` beside `{other}`"))
+                .label("weights are added up over the cells of tables, in one release for everybody"),
+        );
+    }
+}
+
+/// Refuses weights that no table tells.
+pub(super) fn told(root: &Fields<'_, '_>, amounts: &[AmountSpec], sink: &mut Sink) {
+    let silent = |a: &AmountSpec| a.quantity.weighing == Weighing::Weight && a.tables.is_empty();
+    if let Some(span) = root.key_span("weights").filter(|_| amounts.iter().any(silent)) {
+        sink.push(
+            Diagnostic::at(span, "no table tells the sum of weights")
+                .label("all of them say `count = false`, and weighted means are parts of weighted counts"),
         );
     }
 }
@@ -163,7 +233,7 @@ pub(super) fn affordable(
     if together.is_none_or(|sum| sum >= Rational::ONE) {
         sink.push(
             Diagnostic::at(
-                root.key_span("amount").unwrap_or(0..0),
+                root.key_span("amount").or(root.key_span("weights")).unwrap_or(0..0),
                 "`measure_clamping` takes the whole budget",
             )
             .label("of all amounts, and with `measure_truncation`, it must leave a part for the tables"),
@@ -171,17 +241,23 @@ pub(super) fn affordable(
     }
 }
 
-/// Reads all `[[amount]]` entries.
+/// Reads `[weights]`, which are the first number where they are there, and all `[[amount]]` entries.
 pub(super) fn read(
-    value: Option<&Value<'_>>,
+    root: &Fields<'_, '_>,
     dimensions: &[DeclaredDimension],
     sink: &mut Sink,
 ) -> Option<Vec<AmountSpec>> {
-    let Some(value) = value else { return Some(Vec::new()) };
     let before = sink.count();
     let mut out: Vec<AmountSpec> = Vec::new();
-    for item in read::several(value, "amount", sink)? {
-        let Some((amount, span)) = one(item, sink) else { continue };
+    let mut all: Vec<(&Value<'_>, Role)> =
+        root.get("weights").map(|v| (v, Role::Weight)).into_iter().collect();
+    if let Some(value) = root.get("amount") {
+        all.extend(read::several(value, "amount", sink)?.into_iter().map(|item| (item, Role::Amount)));
+    }
+    for (item, role) in all {
+        let weight = out.first().filter(|a| a.quantity.weighing == Weighing::Weight);
+        let weight = weight.and_then(|a| a.columns.first()).cloned();
+        let Some((amount, span)) = one(item, role, weight.as_deref(), sink) else { continue };
         let name = &amount.quantity.name;
         let alike = |other: &str| other.eq_ignore_ascii_case(name);
         let dimension = dimensions.iter().filter_map(|d| d.name.as_ref()).any(|(d, _)| alike(d));
@@ -198,32 +274,57 @@ pub(super) fn read(
     (sink.count() == before).then_some(out)
 }
 
-fn one(value: &Value<'_>, sink: &mut Sink) -> Option<(AmountSpec, std::ops::Range<usize>)> {
-    let fields = Fields::open(value, "`[[amount]]`", &KEYS, sink)?;
+/// What an entry declares.
+#[derive(Clone, Copy, PartialEq)]
+enum Role {
+    Weight,
+    Amount,
+}
+
+/// An amount, or the weights: `weight` is the column of those.
+fn one(
+    value: &Value<'_>,
+    role: Role,
+    weight: Option<&str>,
+    sink: &mut Sink,
+) -> Option<(AmountSpec, std::ops::Range<usize>)> {
+    let fields = match role {
+        Role::Weight => Fields::open(value, "`[weights]`", &WEIGHTS, sink)?,
+        Role::Amount => Fields::open(value, "`[[amount]]`", &KEYS, sink)?,
+    };
     let text = |key: &str, sink: &mut Sink| {
         fields
             .get(key)
             .map_or(Some(None), |v| read::text(v, &format!("`{key}`"), sink).map(|t| Some(t.to_owned())))
     };
-    let name = fields
-        .require("name", "`name = \"income\"`", sink)
-        .and_then(|v| Some((read::text(v, "`name`", sink)?.to_owned(), v.span())));
-    let column = text("column", sink);
-    let low = fields.require("low", "`low = 0`: values below count as it", sink);
-    let low = low.and_then(|v| decimal(v, "`low`", sink));
+    let (name, columns) = named(&fields, role, sink);
+    let low = match role {
+        Role::Weight => Some(Decimal { digits: 0, places: 0 }),
+        Role::Amount => {
+            let low = fields.require("low", "`low = 0`: values below count as it", sink);
+            low.and_then(|v| decimal(v, "`low`", sink))
+        }
+    };
     let high = fields.require("high", "`high = 200000`: values beyond count as it", sink);
     let high = high.and_then(|v| Some((decimal(v, "`high`", sink)?, v.span())));
     let step = fields.get("step").map(|v| decimal(v, "`step`", sink));
     let square = fields.get("square").map_or(Some(false), |v| read::boolean(v, "`square`", sink));
+    let words = if role == Role::Weight { OF_WEIGHTS } else { MISSING };
     let missing =
-        fields.get("missing").map_or(Some(NoValue::Stop), |v| read::choice(v, "`missing`", MISSING, sink));
+        fields.get("missing").map_or(Some(NoValue::Stop), |v| read::choice(v, "`missing`", words, sink));
+    let unweighted = fields.get("unweighted").map_or(Some(false), |v| read::boolean(v, "`unweighted`", sink));
     let clamping = match fields.get("measure_clamping") {
         None => Some(None),
         Some(v) => part_of_budget(v, "`measure_clamping`", sink),
     };
+    let mut columns = columns?.unwrap_or_else(|| name.iter().map(|(name, _)| name.clone()).collect());
     let (unit, description) = (text("unit", sink), text("description", sink));
+    let weighing = match role {
+        Role::Weight => Weighing::Weight,
+        Role::Amount => weighed(&fields, weight, &mut columns, sink)?,
+    };
     let ((name, at), low, (high, high_at)) = (name?, low?, high?);
-    let square = square?;
+    let (square, missing, unit, description) = (square?, missing?, unit?, description?);
     // Squares of more steps, of many rows, would not fit 64 bits.
     let parts = if square { 1000 } else { 1_000_000 };
     let step = match step {
@@ -238,9 +339,10 @@ fn one(value: &Value<'_>, sink: &mut Sink) -> Option<(AmountSpec, std::ops::Rang
             high: i64::try_from(high.at(places)?).ok()?,
             step: u64::try_from(step.at(places)?).ok()?,
             places: u8::try_from(places).ok()?,
-            missing: missing?,
-            unit: unit?,
-            description: description?,
+            missing,
+            weighing,
+            unit: unit.clone(),
+            description: description.clone(),
         })
     });
     let problem = match &built {
@@ -258,9 +360,93 @@ fn one(value: &Value<'_>, sink: &mut Sink) -> Option<(AmountSpec, std::ops::Rang
         );
         return None;
     }
-    let column = column?.unwrap_or(name);
     let (quantity, tables, clamping) = (Arc::new(built?), Vec::new(), clamping?);
-    Some((AmountSpec { quantity, column, tables, square, clamping }, at))
+    Some((
+        AmountSpec {
+            quantity,
+            columns,
+            tables,
+            targets: Vec::new(),
+            square,
+            clamping,
+            unweighted: unweighted?,
+        },
+        at,
+    ))
+}
+
+/// What it is called, and where; and its columns.
+type Named = (Option<(String, std::ops::Range<usize>)>, Option<Option<Vec<String>>>);
+
+/// The name and the columns: each stands for the other where that is not told. Weights have one column.
+fn named(fields: &Fields<'_, '_>, role: Role, sink: &mut Sink) -> Named {
+    let (name, columns) = match role {
+        Role::Amount => {
+            let columns = fields.get("column").map_or(Some(None), |v| columns(v, sink).map(Some));
+            (fields.require("name", "`name = \"income\"`", sink), columns)
+        }
+        Role::Weight => {
+            let column = fields.require("column", "`column = \"weight\"`", sink);
+            let one =
+                column.and_then(|v| read::text(v, "`column`", sink)).map(|one| Some(vec![one.to_owned()]));
+            // What is wrong with the column is said once.
+            let name = fields.get("name").or(column.filter(|_| one.is_some()));
+            (name, one)
+        }
+    };
+    (name.and_then(|v| Some((read::text(v, "`name`", sink)?.to_owned(), v.span()))), columns)
+}
+
+/// Whether an amount is multiplied by the column of weights, which is then one of its own. Refuses what no weighted mean could be made of.
+fn weighed(
+    fields: &Fields<'_, '_>,
+    weight: Option<&str>,
+    columns: &mut Vec<String>,
+    sink: &mut Sink,
+) -> Option<Weighing> {
+    let wanted = fields.get("weighted").map_or(Some(true), |v| read::boolean(v, "`weighted`", sink))?;
+    let Some(weight) = weight.filter(|_| wanted) else { return Some(Weighing::Plain) };
+    columns.push(weight.to_owned());
+    let many = columns.len() > MOST_FACTORS;
+    let refused = [
+        ("column", many, format!("with the weight these are more than {MOST_FACTORS} factors")),
+        (
+            "square",
+            fields.get("square").is_some_and(|v| v.get_ref().as_bool() == Some(true)),
+            "squares of products are not a weighted variance".to_owned(),
+        ),
+        (
+            "missing",
+            fields.get("missing").is_some_and(|v| v.get_ref().as_str() == Some("skip")),
+            "a weighted mean needs the weights of all rows".to_owned(),
+        ),
+    ];
+    for (key, refused, why) in refused {
+        if let Some(span) = fields.key_span(key).filter(|_| refused) {
+            sink.push(
+                Diagnostic::at(span, format!("`{key}` of an amount with weights"))
+                    .label(why)
+                    .help("`weighted = false` leaves an amount as its rows have it".to_owned()),
+            );
+            return None;
+        }
+    }
+    Some(Weighing::Weighted)
+}
+
+/// One column, or several that are multiplied.
+fn columns(value: &Value<'_>, sink: &mut Sink) -> Option<Vec<String>> {
+    let DeValue::Array(list) = value.get_ref() else {
+        return read::text(value, "`column`", sink).map(|one| vec![one.to_owned()]);
+    };
+    if list.is_empty() || list.len() > MOST_FACTORS {
+        sink.push(
+            Diagnostic::at(value.span(), format!("`column` names {} columns", list.len()))
+                .label(format!("expected one, or up to {MOST_FACTORS} that are multiplied")),
+        );
+        return None;
+    }
+    list.iter().map(|one| read::text(one, "a column", sink).map(str::to_owned)).collect()
 }
 
 /// The largest power of ten of which so many, or more, are between the bounds.
@@ -301,12 +487,12 @@ pub(super) fn summed(value: &Value<'_>, amounts: &[AmountSpec], sink: &mut Sink)
 /// `SUM = step/2 · Σt + middle · COUNT`, so a sum of weight w puts the weight `w · middle²` on the count, in units of the largest value.
 pub(super) fn weigh(
     (counted, targets): (&mut Vec<Table>, &mut Vec<Option<Target>>),
-    sums: Vec<Vec<Table>>,
+    sums: Vec<Vec<(Table, Option<Target>)>>,
     amounts: &mut [AmountSpec],
 ) -> Option<()> {
     for (amount, tables) in amounts.iter_mut().zip(sums) {
         let (of_count, of_sum) = amount.quantity.stakes()?;
-        for table in tables {
+        for (table, target) in tables {
             let counts = !of_count.is_zero() && amount.quantity.missing != NoValue::Skip;
             if counts {
                 let weight = table.weight.checked_mul(of_count)?;
@@ -321,6 +507,7 @@ pub(super) fn weigh(
             }
             let weight = table.weight.checked_mul(of_sum)?;
             amount.tables.push(Table { weight, ..table });
+            amount.targets.push(target);
         }
     }
     Some(())

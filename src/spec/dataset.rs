@@ -61,7 +61,8 @@ const MOST_OF: i64 = 1_000_000;
 /// Reads the account's part of the table.
 pub(super) fn account(value: &Value<'_>, folder: &std::path::Path, sink: &mut Sink) -> Option<AccountSpec> {
     // What is no table is told by `read`.
-    let fields = Fields::open(value, "`[dataset]`", &KEYS, &mut Sink::new(String::new(), String::new(), 0))?;
+    let fields =
+        Fields::open(value, "`[dataset]`", &KEYS, &mut Sink::new(String::new(), String::new(), 0, 0))?;
     let before = sink.count();
     let text = |key: &str, sink: &mut Sink| {
         let value = fields.get(key)?;

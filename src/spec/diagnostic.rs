@@ -58,11 +58,18 @@ pub(super) struct Sink {
     diagnostics: Vec<Diagnostic>,
     /// How much may still be made of a few words, such as a range: see [`Sink::takes`].
     room: u64,
+    /// How much more each byte of a file of categories makes that: nobody writes millions of lines by mistake.
+    of_byte: u64,
 }
 
 impl Sink {
-    pub(super) fn new(name: String, source: String, room: u64) -> Sink {
-        Sink { sources: vec![(name, source)], diagnostics: Vec::new(), room }
+    pub(super) fn new(name: String, source: String, room: u64, of_byte: u64) -> Sink {
+        Sink { sources: vec![(name, source)], diagnostics: Vec::new(), room, of_byte }
+    }
+
+    /// A file of so many bytes was read.
+    pub(super) fn has_read(&mut self, bytes: usize) {
+        self.room = self.room.saturating_add(self.of_byte.saturating_mul(bytes as u64));
     }
 
     /// Takes room for `nodes` categories that group so many finest ones, before they are made. `None` when there is not enough: a mistake at
@@ -146,11 +153,6 @@ impl SpecErrors {
     /// The mistakes.
     pub(crate) fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
-    }
-
-    /// The files the diagnostics point into: name and text.
-    pub fn sources(&self) -> &[(String, String)] {
-        &self.sources
     }
 
     /// The mistakes as compilers show them, with ANSI colours or without.

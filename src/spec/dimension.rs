@@ -4,8 +4,8 @@ use super::diagnostic::{Diagnostic, Sink};
 use super::keys::{Keys, Shape, key, required, shown, words};
 use super::levels::{self, Finest, MAX_NODES, Numbers, Partition};
 use super::read::{self, Fields, Value};
-use super::words::TIMES;
-use super::{Coding, Column, DayFormat, Files, Taken, hierarchy};
+use super::words::{CONCEPTS, TIMES};
+use super::{Coding, Column, DayFormat, Files, Taken, hierarchy, legend};
 use crate::cube::Dimension;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -90,6 +90,22 @@ pub(super) const KEYS: Keys = Keys {
             Shape::Text,
             "the category for values outside the list, added to it if it is not there",
         ),
+        key("description", Shape::Text, "what it is, in a line, for people"),
+        key("unit", Shape::Text, "what its numbers are measured in, for people"),
+        key(
+            "concept",
+            words!(CONCEPTS),
+            "what kind of thing it is, for programs that draw maps and time series",
+        ),
+        shown(
+            "labels",
+            "labels = { 9E = \"Endeavor Air\" }",
+            Shape::Either(&[
+                Shape::Text,
+                Shape::Map(&Shape::Either(&[Shape::Text, Shape::Map(&Shape::Text)])),
+            ]),
+            "what its codes stand for, or a CSV file with the columns `code` and `label`: see below",
+        ),
         key(
             "confirmed",
             Shape::Truth,
@@ -135,7 +151,7 @@ pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) ->
     };
     let before = sink.count();
     if let Some(value) = fields.get("text") {
-        let built = text(value, &fields, sink).and(name.as_ref().zip(column.as_ref())).map(
+        let mut built = text(value, &fields, sink).and(name.as_ref().zip(column.as_ref())).map(
             |((name, _), (column, _))| {
                 let column = Column {
                     column: column.clone(),
@@ -147,6 +163,9 @@ pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) ->
                 (Dimension::plain(name, vec![ANY_TEXT.into()]), column)
             },
         );
+        if let Some((dimension, _)) = &mut built {
+            legend::read(&fields, dimension, files, sink);
+        }
         return DeclaredDimension { name, column, unconfirmed, built };
     }
     let finest = domain(&fields, files, sink);
@@ -175,6 +194,9 @@ pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) ->
             });
         }
     }
+    if let Some((dimension, _)) = &mut built {
+        legend::read(&fields, dimension, files, sink);
+    }
     DeclaredDimension { name, column, unconfirmed, built }
 }
 
@@ -188,7 +210,7 @@ fn text(value: &Value<'_>, fields: &Fields<'_, '_>, sink: &mut Sink) -> Option<(
         return None;
     }
     fields.exactly_one(DOMAINS, "`text = true`", sink)?;
-    for key in ["levels", "missing", "other", "clamp", "format", "time"] {
+    for key in ["levels", "missing", "other", "clamp", "format", "time", "labels"] {
         if let Some(span) = fields.key_span(key) {
             sink.push(
                 Diagnostic::at(span, format!("`{key}` beside `text`"))

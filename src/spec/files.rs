@@ -1,5 +1,6 @@
 //! The files a spec refers to, read once and kept for the release.
 
+use crate::unpack;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -7,7 +8,7 @@ use std::path::Path;
 /// The longest a spec may be. It becomes part of the release.
 pub(crate) const MAX_SPEC: u64 = 4 << 20;
 /// The longest a hierarchy or a file of rows may be. It becomes part of the release.
-pub(super) const MAX_ATTACHED: u64 = 256 << 20;
+pub(super) const MAX_ATTACHED: u64 = 1 << 30;
 
 /// How many bytes a regular file has.
 pub(crate) fn regular(path: &Path) -> io::Result<u64> {
@@ -18,14 +19,30 @@ pub(crate) fn regular(path: &Path) -> io::Result<u64> {
 
 /// The bytes of a regular file of at most so many.
 pub(crate) fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, format!("it is longer than {most} bytes"));
     if regular(path)? > most {
-        return Err(too_large());
+        return Err(too_large(most));
     }
+    bytes_of(File::open(path)?, most)
+}
+
+/// What is in a regular file, which may be packed: what is attached to a release is the text, however it was stored.
+pub(super) fn read_unpacked(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    if !unpack::is_packed(path) {
+        return read_regular(path, most);
+    }
+    regular(path)?;
+    bytes_of(unpack::open(path)?, most)
+}
+
+/// All that can be read, if it is not longer; a file may grow while it is read.
+fn bytes_of(file: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    // It may grow while it is read.
-    File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most { Err(too_large()) } else { Ok(bytes) }
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most { Err(too_large(most)) } else { Ok(bytes) }
+}
+
+fn too_large(most: u64) -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("it is longer than {most} bytes"))
 }
 
 /// Whether two names lead to one file.
@@ -41,12 +58,14 @@ pub(super) fn same_file(a: &Path, b: &Path) -> bool {
 /// Reads files by the names the spec gives them, and remembers those that became part of the spec.
 pub(super) struct Files<'r> {
     read: &'r dyn Fn(&str) -> io::Result<Vec<u8>>,
+    /// Whether they come from a sealed release: what is kept of a file is then all there is of it.
+    pub(super) sealed: bool,
     kept: Vec<(String, Vec<u8>)>,
 }
 
 impl<'r> Files<'r> {
-    pub(super) fn new(read: &'r dyn Fn(&str) -> io::Result<Vec<u8>>) -> Files<'r> {
-        Files { read, kept: Vec::new() }
+    pub(super) fn new(read: &'r dyn Fn(&str) -> io::Result<Vec<u8>>, sealed: bool) -> Files<'r> {
+        Files { read, sealed, kept: Vec::new() }
     }
 
     pub(super) fn read(&self, path: &str) -> io::Result<Vec<u8>> {
@@ -64,5 +83,34 @@ impl<'r> Files<'r> {
 
     pub(super) fn take(&mut self) -> Vec<(String, Vec<u8>)> {
         std::mem::take(&mut self.kept)
+    }
+}
+
+#[cfg(all(test, feature = "parquet"))]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    /// A packed list is read as its text, and one that unpacks to more than it may have is not held.
+    #[test]
+    fn packed_and_plain_are_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "block,tract\nb1,t1\n".repeat(1000);
+        let (plain, packed, zstd) =
+            (folder.path().join("a.csv"), folder.path().join("a.csv.gz"), folder.path().join("a.csv.zst"));
+        std::fs::write(&plain, &text).unwrap();
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        gz.write_all(text.as_bytes()).unwrap();
+        let bytes = gz.finish().unwrap();
+        std::fs::write(&packed, &bytes).unwrap();
+        std::fs::write(&zstd, zstd::encode_all(text.as_bytes(), 0).unwrap()).unwrap();
+        for path in [&plain, &packed, &zstd] {
+            assert_eq!(read_unpacked(path, 1 << 20).unwrap(), text.as_bytes());
+            let long = read_unpacked(path, 1000).unwrap_err();
+            assert_eq!(long.to_string(), "it is longer than 1000 bytes");
+        }
+        std::fs::write(&packed, &bytes[..bytes.len() / 2]).unwrap();
+        assert!(read_unpacked(&packed, 1 << 20).is_err());
+        assert!(read_unpacked(folder.path(), 1 << 20).is_err());
     }
 }

@@ -6,18 +6,18 @@ use super::levels::Partition;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Reads `tract,district,region`: the finest labels, the coarser partitions from coarse to fine, and
-/// the finest column's name. Mistakes point into the file itself.
-pub(super) fn read(
+/// Opens a file of categories that is not broken: its bytes, which are UTF-8, and its number for mistakes in it.
+pub(super) fn open(
     path: &str,
-    said_at: Range<usize>,
+    said_at: &Range<usize>,
     files: &mut Files<'_>,
     sink: &mut Sink,
-) -> Option<(Vec<String>, Vec<Partition>, String)> {
+) -> Option<(Vec<u8>, usize)> {
     let bytes = match files.read(path) {
         Ok(bytes) => bytes,
         Err(e) => {
-            sink.push(Diagnostic::at(said_at, format!("cannot read `{path}`")).label(e.to_string()));
+            let wrong = Diagnostic::at(said_at.clone(), format!("cannot read `{path}`"));
+            sink.push(wrong.label(e.to_string()));
             return None;
         }
     };
@@ -26,12 +26,33 @@ pub(super) fn read(
         Err(e) => {
             let line = bytes.iter().take(e.valid_up_to()).filter(|&&b| b == b'\n').count() + 1;
             sink.push(
-                Diagnostic::at(said_at, format!("`{path}` is not UTF-8 text")).label(format!("line {line}")),
+                Diagnostic::at(said_at.clone(), format!("`{path}` is not UTF-8 text"))
+                    .label(format!("line {line}"))
+                    .help(Some("save it as UTF-8".into())),
             );
             return None;
         }
     };
+    sink.has_read(bytes.len());
     let file = sink.add_source(path.to_owned(), text.to_owned());
+    if let Some(at) = crate::quotes::never_closed(text) {
+        let wrong = Diagnostic::at(at..at + 1, "a quotation mark that is never closed");
+        sink.push(Diagnostic { file, ..wrong }.label("all that follows would be one label"));
+        return None;
+    }
+    Some((bytes, file))
+}
+
+/// Reads `tract,district,region`: the finest labels, the coarser partitions from coarse to fine, and
+/// the finest column's name. Mistakes point into the file itself.
+pub(super) fn read(
+    path: &str,
+    said_at: Range<usize>,
+    files: &mut Files<'_>,
+    sink: &mut Sink,
+) -> Option<(Vec<String>, Vec<Partition>, String)> {
+    let (bytes, file) = open(path, &said_at, files, sink)?;
+    let text = std::str::from_utf8(&bytes).unwrap_or_default();
     let before = sink.count();
     let place =
         |span: &Range<usize>, message: String| Diagnostic { file, ..Diagnostic::at(span.clone(), message) };
@@ -197,11 +218,11 @@ fn check_header(names: &[CsvField], place: &impl Fn(&Range<usize>, String) -> Di
     }
 }
 
-type CsvField = (String, Range<usize>);
-type CsvRow = Result<(Range<usize>, Vec<CsvField>), (Range<usize>, String)>;
+pub(super) type CsvField = (String, Range<usize>);
+pub(super) type CsvRow = Result<(Range<usize>, Vec<CsvField>), (Range<usize>, String)>;
 
 /// The rows of a CSV text with the bytes of every field. Blank lines are skipped.
-fn rows(text: &str) -> impl Iterator<Item = CsvRow> {
+pub(super) fn rows(text: &str) -> impl Iterator<Item = CsvRow> {
     let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
     let mut record = csv::StringRecord::new();

@@ -44,7 +44,7 @@ pub(super) const KEYS: Keys = Keys {
 pub(super) const GROUPINGS: &[&str] = &["width", "cuts", "map"];
 
 /// No release needs more nodes than this, and a typing mistake easily asks for them.
-pub(super) const MAX_NODES: usize = 10_000_000;
+pub(super) const MAX_NODES: usize = 1 << 24;
 
 /// The numbers that the finest categories stand for.
 pub(super) enum Numbers {

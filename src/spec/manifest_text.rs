@@ -90,6 +90,7 @@ impl Spec {
                 contact: self.contact.clone(),
                 supersedes: self.supersedes.clone(),
                 errata: None,
+                reliability: self.reliability.clone(),
             },
             dataset: self.dataset.clone(),
             account: Some(self.account_name()),
@@ -99,6 +100,7 @@ impl Spec {
             delta: self.privacy.budget.delta(),
             lossless: true,
             reasons: self.exact.iter().map(|e| e.reason.clone()).collect(),
+            legends: self.cube.dimensions.iter().filter_map(|d| d.legend().cloned()).collect(),
         }
     }
 }

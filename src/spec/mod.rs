@@ -12,13 +12,16 @@ mod dataset;
 mod dates;
 mod day_format;
 mod diagnostic;
+mod digits;
 mod dimension;
 #[cfg(feature = "compile")]
 mod draft;
 mod encoding;
+mod expected;
 mod files;
 mod hierarchy;
 mod keys;
+mod legend;
 mod levels;
 mod manifest_text;
 pub(crate) mod matrix_market;
@@ -44,6 +47,7 @@ mod zeros;
 
 pub(crate) use day_format::{DayFormat, clock};
 pub use diagnostic::{Diagnostic, SpecErrors};
+pub(crate) use digits::Digits;
 #[cfg(feature = "compile")]
 pub use draft::{DraftError, Drawn, Holds, draft};
 pub use parse::parse;
@@ -53,8 +57,9 @@ pub(crate) use schema::schema;
 pub(crate) use sealed::sealed;
 pub use types::Spec;
 pub(crate) use types::{
-    AccountSpec, AmountSpec, Blanks, Budget, Coding, Column, CsvOptions, Data, Digits, Encoding, ExactTable,
-    Format, Precision, Privacy, ProjectionSpec, Recipients, StrategySpec, Taken, Unconfirmed, Unit, Wanted,
+    AccountSpec, AmountSpec, Blanks, Budget, Coding, Column, CsvOptions, Data, Encoding, ExactTable, Format,
+    MOST_FACTORS, Precision, Privacy, ProjectionSpec, Recipients, StrategySpec, Taken, Unconfirmed, Unit,
+    Wanted,
 };
 
 pub(crate) use files::{read_regular, regular};
@@ -101,7 +106,7 @@ pub(crate) fn of_text(source: &str, origin: &Path) -> Result<Spec, SpecErrors> {
         return Err(whole(format!("the spec is longer than {MAX_SPEC} bytes"), None));
     }
     let folder = origin.parent().unwrap_or(Path::new(""));
-    let spec = parse(source, origin, |file| read_regular(&folder.join(file), MAX_ATTACHED))?;
+    let spec = parse(source, origin, |file| files::read_unpacked(&folder.join(file), MAX_ATTACHED))?;
     if let Some(data) = &spec.data
         && let Some((attached, _)) =
             spec.attachments.iter().find(|(name, _)| files::same_file(&folder.join(name), &data.path))

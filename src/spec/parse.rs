@@ -8,13 +8,13 @@ use super::types::Unconfirmed;
 use super::words::{BUDGETS, ENCODINGS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES, UNITS, WITHOUT};
 use super::{
     AmountSpec, Blanks, Budget, Coding, Column, CsvOptions, Data, Digits, Encoding, Files, Format, Privacy,
-    ProjectionSpec, Spec, StrategySpec, Unit, amounts, asked, dataset, diagnostic, levels, projection,
-    queries, recipients, rows, shares, suggest, tables, zeros,
+    ProjectionSpec, Spec, StrategySpec, Unit, amounts, asked, dataset, diagnostic, expected, levels,
+    projection, queries, recipients, rows, shares, suggest, tables, zeros,
 };
 use crate::cube::Cube;
 use crate::exact::Rational;
 use crate::plan::Objective;
-use crate::plan::{BudgetRule, Measure, Neighbours};
+use crate::plan::{BudgetRule, Measure, Neighbours, Table};
 use std::collections::HashMap;
 use std::path::Path;
 use toml::de::DeTable;
@@ -38,6 +38,7 @@ pub(super) const ROOT: Keys = Keys {
             Shape::Truth,
             "`true` if the data is made up: the release may then be signed with a throw-away key",
         ),
+        key("release", Shape::Table(&RELEASE), "what readers are told of figures"),
         key("dataset", Shape::Table(&dataset::KEYS), "whose data this is"),
         key("data", Shape::Table(&DATA), "where the rows are; optional for `margins plan`"),
         required("privacy", Shape::Table(&PRIVACY), "who is protected, and the budget"),
@@ -48,6 +49,11 @@ pub(super) const ROOT: Keys = Keys {
             "amount",
             Shape::Tables(&amounts::KEYS),
             "numbers that rows have, such as an income: their sums and means",
+        ),
+        key(
+            "weights",
+            Shape::Table(&amounts::WEIGHTS),
+            "what rows count for, such as the weights of a survey",
         ),
         key("zero", Shape::AnyList(&Shape::Table(&zeros::KEYS)), "cells that are empty whatever the data"),
         key("strategy", Shape::Table(&STRATEGY), "what is measured; optional"),
@@ -60,6 +66,19 @@ pub(super) const ROOT: Keys = Keys {
     rules: r#"{"oneOf": [
         {"anyOf": [{"required": ["table"]}, {"required": ["query"]}]}, {"required": ["projection"]}, {"required": ["asked"]}
     ]}"#,
+};
+
+/// The keys of `[release]`.
+pub(super) const RELEASE: Keys = Keys {
+    what: "What readers are told of figures; optional.",
+    keys: &[shown(
+        "reliability",
+        "reliability = [16.6, 33.3]",
+        Shape::List(&Shape::Exact),
+        "where the classes A, B, C … of `--reliability` end: coefficients of variation in per cent, ascending (default 16.6 and 33.3)",
+    )],
+    one_of: &[],
+    rules: "{}",
 };
 
 /// The keys of `[data]`.
@@ -174,6 +193,12 @@ pub(super) const STRATEGY: Keys = Keys {
         key("budgets", words!(BUDGETS), "how the budget is divided"),
         key("objective", words!(OBJECTIVES), "the [goal](methods/objectives.md) of the plan"),
         shown(
+            "expected",
+            "expected = { file = \"last-year.margins\", floor = 10 }",
+            Shape::Table(&expected::KEYS),
+            "with `\"relative\"`: the counts that are expected, of a release that is out",
+        ),
+        shown(
             "shares",
             "shares = [{ of = [\"sex\"], share = \"1/3\" }, …]",
             Shape::List(&Shape::Table(&shares::KEYS)),
@@ -204,11 +229,13 @@ pub fn parse(
     origin: &Path,
     read_file: impl Fn(&str) -> std::io::Result<Vec<u8>>,
 ) -> Result<Spec, SpecErrors> {
-    parse_within(source, origin, MOST_ROOM, read_file)
+    parse_in(source, origin, (MOST_ROOM, ROOM_OF_BYTE), read_file)
 }
 
 /// The bytes that the dimensions of a spec may take until it is planned, as [`size`] counts them.
 const MOST_ROOM: u64 = 1 << 30;
+/// And for each byte of a file of categories: what the shortest lines take.
+const ROOM_OF_BYTE: u64 = 24;
 
 /// The bytes that the dimensions of a cube take from when a spec is read until it is planned.
 pub(crate) fn size(cube: &Cube) -> u64 {
@@ -227,13 +254,22 @@ pub(crate) fn parse_within(
     room: u64,
     read_file: impl Fn(&str) -> std::io::Result<Vec<u8>>,
 ) -> Result<Spec, SpecErrors> {
-    let mut sink = Sink::new(origin.display().to_string(), source.to_owned(), room);
+    parse_in(source, origin, (room, 0), read_file)
+}
+
+fn parse_in(
+    source: &str,
+    origin: &Path,
+    (room, of_byte): (u64, u64),
+    read_file: impl Fn(&str) -> std::io::Result<Vec<u8>>,
+) -> Result<Spec, SpecErrors> {
+    let mut sink = Sink::new(origin.display().to_string(), source.to_owned(), room, of_byte);
     let (document, errors) = DeTable::parse_recoverable(source);
     let syntax = syntax_errors(source, &errors, &mut sink);
     if syntax {
         return sink.finish(None);
     }
-    let mut files = Files::new(&read_file);
+    let mut files = Files::new(&read_file, of_byte == 0);
     let spec = whole_spec(document.get_ref(), source, origin, &mut files, &mut sink);
     sink.finish(spec)
 }
@@ -294,10 +330,9 @@ fn whole_spec(
         .and_then(|v| read::text(v, "`title`", sink));
     let optional =
         |key: &str, sink: &mut Sink| Some(read::text(root.get(key)?, &format!("`{key}`"), sink)?.to_owned());
-    let description = optional("description", sink);
-    let licence = optional("licence", sink);
-    let contact = optional("contact", sink);
-    let supersedes = optional("supersedes", sink);
+    let (description, licence) = (optional("description", sink), optional("licence", sink));
+    let (contact, supersedes) = (optional("contact", sink), optional("supersedes", sink));
+    let reliability = root.get("release").map_or(Some(Vec::new()), |v| reliability(v, sink));
     let demo = root.get("demo").and_then(|v| read::boolean(v, "`demo`", sink)).unwrap_or(false);
     let dataset = root.get("dataset").map(|v| dataset::read(v, sink));
     let folder = origin.parent().unwrap_or(Path::new(""));
@@ -314,11 +349,10 @@ fn whole_spec(
         check_names(dimensions, sink);
     }
     let projection = projection(&root, dimensions.as_deref(), privacy.as_ref(), sink);
-    let questions = root.get("asked");
     instead_of_tables(&root, sink);
     let recipients = recipients::read(&root, privacy.as_ref(), sink);
     amounts::alone(&root, sink);
-    let mut amounts = amounts::read(root.get("amount"), dimensions.as_deref().unwrap_or(&[]), sink);
+    let mut amounts = amounts::read(&root, dimensions.as_deref().unwrap_or(&[]), sink);
     amounts::affordable(&root, privacy.as_ref(), amounts.as_deref().unwrap_or(&[]), sink);
     let known = amounts.as_mut().map_or(&mut [][..], Vec::as_mut_slice);
     let asked = asked(&root, source, dimensions.as_deref(), known, sink);
@@ -327,7 +361,7 @@ fn whole_spec(
         None => Some(StrategySpec::default()),
     };
     if let (Some(given), Some(strategy), Some(asked)) = (root.get("strategy"), &strategy, &asked) {
-        check_targets(given, strategy, asked, sink);
+        check_targets(given, strategy, (asked, amounts.as_deref().unwrap_or(&[])), sink);
     }
     if let Some(Some(data)) = &data {
         check_columns(data, &root, dimensions.as_deref().unwrap_or(&[]), privacy.as_ref(), sink);
@@ -339,19 +373,13 @@ fn whole_spec(
     let unconfirmed = unconfirmed(dimensions.as_deref().unwrap_or(&[]), source, origin);
     let (built, columns): (Vec<_>, Vec<_>) =
         dimensions?.into_iter().map(|d| d.built).collect::<Option<Vec<_>>>()?.into_iter().unzip();
-    let asked = asked?;
+    let mut asked = asked?;
     let cube = Cube { dimensions: built };
     let zeros = match root.get("zero") {
         None => Vec::new(),
         Some(value) => zeros::read(value, &cube, &asked.tables, sink)?,
     };
-    let strategy = match questions {
-        None => strategy?,
-        Some(value) => {
-            let rows = Some(super::asked::read(value, &cube, sink)?);
-            StrategySpec { measure: Some(Measure::Matrix), rows, ..StrategySpec::default() }
-        }
-    };
+    let strategy = finished(&root, strategy, &cube, &mut asked.tables, files, sink)?;
     Some(Spec {
         file: None,
         name: name?,
@@ -360,6 +388,7 @@ fn whole_spec(
         licence,
         contact,
         supersedes,
+        reliability: reliability?,
         demo,
         dataset: all_or_none(dataset)?,
         account: all_or_none(account)?.unwrap_or_default(),
@@ -379,6 +408,41 @@ fn whole_spec(
         source: source.to_owned(),
         attachments: files.take(),
     })
+}
+
+/// Where classes of reliability end.
+fn reliability(value: &Value<'_>, sink: &mut Sink) -> Option<Vec<Rational>> {
+    let fields = Fields::open(value, "`[release]`", &RELEASE, sink)?;
+    let Some(list) = fields.get("reliability") else { return Some(Vec::new()) };
+    let items = read::list(list, "`reliability`", sink)?.iter();
+    let cuts = items.map(|cut| read::positive(cut, "a cut", sink)).collect::<Option<Vec<_>>>()?;
+    if !(1..=4).contains(&cuts.len()) || !cuts.is_sorted_by(|a, b| a < b) {
+        let wrong = Diagnostic::at(list.span(), "`reliability` is no list of cuts");
+        sink.push(wrong.label("expected one to four numbers, ascending, such as [16.6, 33.3]"));
+        return None;
+    }
+    Some(cuts)
+}
+
+/// The strategy, with what depends on the domain: questions in place of tables, and tables weighed by expected counts.
+fn finished(
+    root: &Fields<'_, '_>,
+    strategy: Option<StrategySpec>,
+    cube: &Cube,
+    tables: &mut [Table],
+    files: &mut Files<'_>,
+    sink: &mut Sink,
+) -> Option<StrategySpec> {
+    if let Some(value) = root.get("asked") {
+        let rows = Some(super::asked::read(value, cube, sink)?);
+        return Some(StrategySpec { measure: Some(Measure::Matrix), rows, ..StrategySpec::default() });
+    }
+    let mut strategy = strategy?;
+    if let Some(given) = root.get("strategy") {
+        let sums = root.get("amount").is_some() || root.get("weights").is_some();
+        strategy.expected = expected::weigh(given, (cube, sums), tables, files, sink)?;
+    }
+    Some(strategy)
 }
 
 /// Tables and queries: one of them must be there, unless there is a projection instead.
@@ -411,6 +475,7 @@ fn asked(
     }
     let sums = std::mem::take(&mut asked.sums);
     amounts::weigh((&mut asked.tables, &mut asked.targets), sums, amounts)?;
+    amounts::told(root, amounts, sink);
     Some(asked)
 }
 
@@ -481,8 +546,14 @@ fn projection(
 }
 
 /// Whoever plans for targets has some.
-fn check_targets(given: &Value<'_>, strategy: &StrategySpec, asked: &tables::TablesAsked, sink: &mut Sink) {
-    if strategy.objective == Objective::Targets && asked.targets.iter().all(Option::is_none) {
+fn check_targets(
+    given: &Value<'_>,
+    strategy: &StrategySpec,
+    (asked, amounts): (&tables::TablesAsked, &[AmountSpec]),
+    sink: &mut Sink,
+) {
+    let of_sums = amounts.iter().flat_map(|a| &a.targets);
+    if strategy.objective == Objective::Targets && asked.targets.iter().chain(of_sums).all(Option::is_none) {
         sink.push(
             Diagnostic::at(given.span(), "`objective = \"targets\"` without a target")
                 .label("no table says how precise it must be")
@@ -651,7 +722,12 @@ fn numbers(fields: &Fields<'_, '_>, sink: &mut Sink) -> Option<Digits> {
         }
     }
     if let Some(v) = fields.get("thousands") {
-        let mut said = read::text(v, "`thousands`", sink)?.chars();
+        // A blank is a mark, too.
+        let text = match v.get_ref().as_str() {
+            Some(" ") => " ",
+            _ => read::text(v, "`thousands`", sink)?,
+        };
+        let mut said = text.chars();
         let one = said.next().filter(|_| said.next().is_none());
         let Some(mark) = one
             .filter(|c| !c.is_alphanumeric() && !matches!(c, '+' | '-') && *c != char::from(numbers.decimal))
@@ -812,7 +888,7 @@ fn strategy(
         .map_or(Some(BudgetRule::Optimal), |v| read::choice(v, "budget rule", BUDGETS, sink));
     let objective = fields
         .get("objective")
-        .map_or(Some(Objective::Total), |v| read::choice(v, "objective", OBJECTIVES, sink));
+        .map_or(Some(Some(Objective::Total)), |v| read::choice(v, "objective", OBJECTIVES, sink));
     let effort =
         fields.get("effort").map_or(Some(1), |v| read::whole(v, "`effort`", 0, i64::from(MOST_EFFORT), sink));
     let shares = shares::read(&fields, measure, dimensions, sink);
@@ -820,10 +896,12 @@ fn strategy(
     Some(StrategySpec {
         measure: measure?,
         budgets: budgets?,
-        objective: objective?,
+        // Relative to expected counts is the total of tables that are weighed so.
+        objective: objective?.unwrap_or(Objective::Total),
         shares: shares?,
         rows: rows?,
         effort: u32::try_from(effort?).ok()?,
+        expected: Vec::new(),
     })
 }
 
@@ -866,6 +944,13 @@ fn check_empty(data: &Data, dimensions: &[DeclaredDimension], sink: &mut Sink) {
         let never = |text: &&String| labels.get(*text).is_some_and(|node| Some(*node) != *missing);
         if let Some(text) = data.blanks.empty.iter().find(never) {
             let message = format!("{text:?} is a category of `{name}`, and by `empty` of `[data]` no value");
+            sink.push(Diagnostic::at(span.clone(), message).label("no row would be counted there"));
+        }
+        let blank = |label: &&String| label.trim_ascii().len() < label.len();
+        if let Some(text) = labels.keys().find(blank).filter(|_| data.blanks.trim) {
+            let message = format!(
+                "{text:?} is a category of `{name}`, and by `trim` of `[data]` its blanks are no part of it"
+            );
             sink.push(Diagnostic::at(span.clone(), message).label("no row would be counted there"));
         }
     }

@@ -96,8 +96,8 @@ fn sorted(value: Value) -> Value {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::super::{
-        amounts, asked, asks, dataset, dimension, keys::Key, levels, parse, projection, queries, recipients,
-        rows, shares, tables, zeros,
+        amounts, asked, asks, dataset, dimension, expected, keys::Key, levels, parse, projection, queries,
+        recipients, rows, shares, tables, zeros,
     };
     use super::*;
     use std::path::{Path, PathBuf};
@@ -148,6 +148,7 @@ pub(crate) mod tests {
         let mut text = shipped.clone();
         let all: &[(&str, &Keys)] = &[
             ("spec", &parse::ROOT),
+            ("release", &parse::RELEASE),
             ("dataset", &dataset::KEYS),
             ("data", &parse::DATA),
             ("privacy", &parse::PRIVACY),
@@ -159,10 +160,12 @@ pub(crate) mod tests {
             ("table", &tables::KEYS),
             ("query", &queries::KEYS),
             ("amount", &amounts::KEYS),
+            ("weights", &amounts::WEIGHTS),
             ("zero", &zeros::KEYS),
             ("strategy", &parse::STRATEGY),
             ("shares", &shares::KEYS),
             ("rows", &rows::KEYS),
+            ("expected", &expected::KEYS),
             ("projection", &projection::KEYS),
             ("asked", &asked::KEYS),
         ];

@@ -7,7 +7,7 @@ use super::dimension::DeclaredDimension;
 use super::keys::{Keys, Shape, shown};
 use super::named::{DimensionNames, level_list};
 use super::read::{self, Fields, Value};
-use crate::cube::{Cuboid, Level};
+use crate::cube::{Cuboid, Level, Weighing};
 use crate::exact::Rational;
 use crate::plan::Target;
 use crate::plan::{Asks, Ranges, Table};
@@ -66,8 +66,9 @@ pub(super) const KEYS: Keys = Keys {
         shown(
             "margin",
             "margin = 50",
-            Shape::Exact,
-            "a target: the interval of every answer (every cell, if there is no `ask`) is at most ± 50",
+            Shape::Either(&[Shape::Exact, Shape::Map(&Shape::Exact)]),
+            "a target: the interval of every answer (every cell, if there is no `ask`) is at most ± 50. Intervals end at whole numbers, those of sums at \
+             multiples of the step: under Gaussian noise ± 2.6 is kept as ± 3. With `sum` by name: `{ count = 50, income = 5e6 }`",
         ),
         shown(
             "level",
@@ -115,7 +116,7 @@ pub(super) struct TablesAsked {
     pub(super) targets: Vec<Option<Target>>,
     pub(super) exact: Vec<ExactTable>,
     /// For each amount the tables of its sums.
-    pub(super) sums: Vec<Vec<Table>>,
+    pub(super) sums: Vec<Vec<(Table, Option<Target>)>>,
 }
 
 /// Reads all `[[table]]` entries. A table that comes up in several entries, asked the same, is kept once, where it
@@ -158,6 +159,8 @@ struct TableEntry {
     /// Of the sums of each amount.
     sums: Vec<(usize, Rational)>,
     target: Option<Target>,
+    /// Of the sums of amounts.
+    sum_targets: Vec<(usize, Target)>,
     exact: Option<String>,
     asks: Vec<(u16, Ranges)>,
     count: u64,
@@ -173,7 +176,7 @@ pub(super) fn stricter(a: Option<Target>, b: Option<Target>) -> Option<Target> {
 }
 
 fn gather(entries: &[TableEntry], total: usize, amounts: usize) -> TablesAsked {
-    let mut sums: Vec<Vec<Table>> = vec![Vec::new(); amounts];
+    let mut sums: Vec<Vec<(Table, Option<Target>)>> = vec![Vec::new(); amounts];
     let mut tables: Vec<Table> = Vec::with_capacity(total);
     let mut targets: Vec<Option<Target>> = Vec::with_capacity(total);
     let mut exact: Vec<ExactTable> = Vec::new();
@@ -194,9 +197,13 @@ fn gather(entries: &[TableEntry], total: usize, amounts: usize) -> TablesAsked {
             }
             for (amount, weight) in &entry.sums {
                 let Some(tables) = sums.get_mut(*amount) else { continue };
-                match tables.iter_mut().find(|t| t.cuboid == cuboid) {
-                    Some(table) => table.weight = table.weight.max(*weight),
-                    None => tables.push(Table::new(cuboid.clone(), *weight)),
+                let own = entry.sum_targets.iter().find(|(a, _)| a == amount).map(|(_, target)| *target);
+                match tables.iter_mut().find(|(t, _)| t.cuboid == cuboid) {
+                    Some((table, target)) => {
+                        table.weight = table.weight.max(*weight);
+                        *target = stricter(*target, own);
+                    }
+                    None => tables.push((Table::new(cuboid.clone(), *weight), own)),
                 }
             }
             let Some(weight) = entry.weight else { return };
@@ -260,11 +267,11 @@ fn entry(
 ) -> Option<TableEntry> {
     let fields = Fields::open(value, "`[[table]]`", &KEYS, sink)?;
     let (weight, sums) = weights(&fields, amounts, sink)?;
-    let target = target(&fields, sink);
+    let (target, sum_targets) = aims(&fields, amounts, &sums, sink)?;
     let exact = exact(&fields, sink);
     let among = fields.get("among").map(|v| (v, level_list(v, "`among`", names, sink)));
     let (key, shape) = fields.exactly_one(SHAPES, "one of them, such as `every = 2`", sink)?;
-    if key == "of" {
+    let (from, smallest, largest, count) = if key == "of" {
         let of = level_list(shape, "`of`", names, sink);
         if let Some((v, _)) = &among {
             let span = fields.key_span("among").unwrap_or(v.span());
@@ -277,56 +284,77 @@ fn entry(
         }
         let from = of?;
         let k = from.len();
-        let asks = ask(&fields, &from, dimensions, names, sink)?;
-        return Some(TableEntry {
-            asks,
-            from,
-            smallest: k,
-            largest: k,
-            weight,
-            sums,
-            target: target?,
-            exact: exact?,
-            count: 1,
-        });
-    }
-    let k = read::whole(shape, &format!("`{key}`"), 1, i64::from(u16::MAX), sink);
-    let from = match among {
-        Some((_, from)) => from,
-        None => names.all(),
+        (from, k, k, 1)
+    } else {
+        let k = read::whole(shape, &format!("`{key}`"), 1, i64::from(u16::MAX), sink);
+        let from = match among {
+            Some((_, from)) => from,
+            None => names.all(),
+        };
+        let (k, available) = (k? as usize, from.as_ref().map_or(names.count, Vec::len));
+        if k > available {
+            let whose = if fields.get("among").is_some() { "in `among`" } else { "in the spec" };
+            sink.push(
+                Diagnostic::at(shape.span(), format!("`{key} = {k}` needs {k} dimensions"))
+                    .label(format!("only {available} {whose}")),
+            );
+            return None;
+        }
+        let from = from?;
+        let smallest = if key == "every" { k } else { 0 };
+        let ways = (smallest..=k).map(|k| binomial(from.len() as u64, k as u64));
+        let count = ways.fold(0, u64::saturating_add);
+        if count > MAX_TABLES {
+            let shown = if count == u64::MAX { "more than 10^19".to_owned() } else { count.to_string() };
+            sink.push(
+                Diagnostic::at(shape.span(), format!("`{key} = {k}` asks for {shown} tables"))
+                    .label(format!("must be at most {MAX_TABLES}"))
+                    .help("take fewer dimensions a table, or name some with `among`".to_owned()),
+            );
+            return None;
+        }
+        (from, smallest, k, count)
     };
-    let (k, available) = (k? as usize, from.as_ref().map_or(names.count, Vec::len));
-    if k > available {
-        let whose = if fields.get("among").is_some() { "in `among`" } else { "in the spec" };
-        sink.push(
-            Diagnostic::at(shape.span(), format!("`{key} = {k}` needs {k} dimensions"))
-                .label(format!("only {available} {whose}")),
-        );
-        return None;
-    }
-    let from = from?;
-    let smallest = if key == "every" { k } else { 0 };
-    let count = (smallest..=k).map(|k| binomial(from.len() as u64, k as u64)).fold(0, u64::saturating_add);
-    if count > MAX_TABLES {
-        let shown = if count == u64::MAX { "more than 10^19".to_owned() } else { count.to_string() };
-        sink.push(
-            Diagnostic::at(shape.span(), format!("`{key} = {k}` asks for {shown} tables"))
-                .label(format!("must be at most {MAX_TABLES}"))
-                .help("take fewer dimensions a table, or name some with `among`".to_owned()),
-        );
-        return None;
-    }
     let asks = ask(&fields, &from, dimensions, names, sink)?;
-    Some(TableEntry { asks, from, smallest, largest: k, weight, sums, target: target?, exact: exact?, count })
+    Some(TableEntry {
+        asks,
+        from,
+        smallest,
+        largest,
+        weight,
+        sums,
+        target,
+        sum_targets,
+        exact: exact?,
+        count,
+    })
 }
 
 /// The weight of counts, if they are asked for.
 type CountWeight = Option<Rational>;
 
 /// `sum`, `count` and `weight`: how much counts matter, and the sums of each amount.
+///
+/// Where rows have weights these are what is counted.
 fn weights(
     fields: &Fields<'_, '_>,
     amounts: &[AmountSpec],
+    sink: &mut Sink,
+) -> Option<(CountWeight, Vec<(usize, Rational)>)> {
+    let weight = amounts.iter().position(|a| a.quantity.weighing == Weighing::Weight);
+    let (count, mut sums) = of_rows(fields, amounts, weight.is_some(), sink)?;
+    let Some((weight, count)) = weight.zip(count) else { return Some((count, sums)) };
+    sums.retain(|(own, _)| *own != weight);
+    sums.push((weight, count));
+    let beside = amounts.get(weight).is_some_and(|a| a.unweighted);
+    Some((Some(count).filter(|_| beside), sums))
+}
+
+/// The same of rows, which may be `weighted` or not.
+fn of_rows(
+    fields: &Fields<'_, '_>,
+    amounts: &[AmountSpec],
+    weighted: bool,
     sink: &mut Sink,
 ) -> Option<(CountWeight, Vec<(usize, Rational)>)> {
     let sum = fields.get("sum");
@@ -341,14 +369,27 @@ fn weights(
         return None;
     }
     for key in ["ask", "exact", "margin"] {
-        if let Some(span) = fields.key_span(key).filter(|_| !of.is_empty()) {
+        let by_name = key == "margin" && fields.get(key).is_some_and(|v| v.get_ref().as_table().is_some());
+        if let Some(span) = fields.key_span(key).filter(|_| !by_name && (!of.is_empty() || weighted)) {
+            let beside = if of.is_empty() { "`[weights]`" } else { "`sum`" };
+            let (label, help) = match key {
+                "margin" => (
+                    "a margin of counts or of sums?",
+                    "say of what: `margin = { count = 50, income = 5e6 }`, with the names that are in `sum`",
+                ),
+                _ => (
+                    "sums are told of the cells of a table, with noise",
+                    "ask for the sums in a `[[table]]` of their own",
+                ),
+            };
             sink.push(
-                Diagnostic::at(span, format!("`{key}` beside `sum`"))
-                    .label("sums are told of the cells of a table, with noise")
-                    .help("ask for the sums in a `[[table]]` of their own".to_owned()),
+                Diagnostic::at(span, format!("`{key}` beside {beside}")).label(label).help(help.to_owned()),
             );
             return None;
         }
+    }
+    if !counted {
+        uncounted(fields, sink)?;
     }
     let Some(value) = fields.get("weight") else {
         return Some((
@@ -380,6 +421,23 @@ fn weights(
     Some((counted.then_some(count), sums))
 }
 
+/// Refuses what is said of counts where none are asked for.
+fn uncounted(fields: &Fields<'_, '_>, sink: &mut Sink) -> Option<()> {
+    for what in ["weight", "margin"] {
+        let table = fields.get(what).and_then(|v| v.get_ref().as_table());
+        let mut keys = table.map(read::entries).unwrap_or_default().into_iter();
+        if let Some((_, span, _)) = keys.find(|(key, ..)| *key == "count") {
+            sink.push(
+                Diagnostic::at(span, format!("a {what} of `count` beside `count = false`"))
+                    .label("counts of this table are not asked for")
+                    .help(format!("leave out `count = false`, or this {what}")),
+            );
+            return None;
+        }
+    }
+    Some(())
+}
+
 /// `ask`: nothing, unless told.
 fn ask(
     fields: &Fields<'_, '_>,
@@ -405,19 +463,57 @@ pub(super) fn target(fields: &Fields<'_, '_>, sink: &mut Sink) -> Option<Option<
         return Some(None);
     };
     let margin = read::positive(margin, "`margin`", sink);
-    let level = match fields.get("level") {
-        None => Rational::new(19, 20),
-        Some(v) => {
-            let level = read::positive(v, "`level`", sink)?;
-            if level >= Rational::ONE {
-                let diagnostic = Diagnostic::at(v.span(), "`level` is not less than one");
-                sink.push(diagnostic.label("expected a probability, such as 0.95"));
+    let level = level(fields, sink);
+    Some(Some(Target { margin: margin?, level: level? }))
+}
+
+/// `level`, or 0.95.
+fn level(fields: &Fields<'_, '_>, sink: &mut Sink) -> Option<Rational> {
+    let Some(v) = fields.get("level") else { return Rational::new(19, 20) };
+    let level = read::positive(v, "`level`", sink)?;
+    if level >= Rational::ONE {
+        let diagnostic = Diagnostic::at(v.span(), "`level` is not less than one");
+        sink.push(diagnostic.label("expected a probability, such as 0.95"));
+        return None;
+    }
+    Some(level)
+}
+
+/// Of counts, and of the sums of amounts.
+type Aims = (Option<Target>, Vec<(usize, Target)>);
+
+/// `margin`: of the counts, or by what each is of: `{ count = 50, income = 5e6 }`.
+fn aims(
+    fields: &Fields<'_, '_>,
+    amounts: &[AmountSpec],
+    sums: &[(usize, Rational)],
+    sink: &mut Sink,
+) -> Option<Aims> {
+    let Some(table) = fields.get("margin").and_then(|v| v.get_ref().as_table()) else {
+        return target(fields, sink).map(|target| (target, Vec::new()));
+    };
+    let level = level(fields, sink)?;
+    let weight = amounts.iter().position(|a| a.quantity.weighing == Weighing::Weight);
+    let (mut of_count, mut of_sums) = (None, Vec::new());
+    for (key, span, value) in read::entries(table) {
+        let margin = read::positive(value, &format!("the margin of `{key}`"), sink)?;
+        let target = Target { margin, level };
+        let named = |a: &usize| amounts.get(*a).is_some_and(|a| a.quantity.name == key);
+        let own =
+            sums.iter().map(|(a, _)| *a).find(|a| if key == "count" { Some(*a) == weight } else { named(a) });
+        match own {
+            Some(own) => of_sums.push((own, target)),
+            None if key == "count" => of_count = Some(target),
+            None => {
+                sink.push(
+                    Diagnostic::at(span, format!("`{key}` is not summed in this table"))
+                        .label("no margin is needed"),
+                );
                 return None;
             }
-            Some(level)
         }
-    };
-    Some(Some(Target { margin: margin?, level: level? }))
+    }
+    Some((of_count, of_sums))
 }
 
 /// `exact` and `reason`: the reason, for a table published without noise.

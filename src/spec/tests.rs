@@ -37,6 +37,92 @@ fn bounds_of_amounts_fit_a_manifest() {
     );
 }
 
+/// What a spec says of a dimension for people, and every mistake in it.
+#[test]
+fn legends() {
+    let file = "code,label,level\n1,one,\n\"2\",\"two, and no more\",x\nlow,few,band\n";
+    let read = |said: &str| {
+        let levels = "levels = [{ name = 'band', map = { low = ['0', '1'], high = ['2'] } }]";
+        let text = around(
+            &format!("[[dimension]]\nname = 'x'\ncategories = ['0', '1', '2']\n{levels}\n{said}"),
+            "[[table]]\nof = ['x']",
+        );
+        parse(&text, Path::new("t.toml"), |name| match name {
+            "x.csv" => Ok(file.into()),
+            "wrong.csv" => Ok("code,label\n1,one\n3,three\n1,two\n2,\n0,\u{202e}eno\n".into()),
+            "other.csv" => Ok("a,b\n1,one\n".into()),
+            "more.csv" => Ok("code,label,note\n1,one,of somebody\n".into()),
+            _ => Err(std::io::Error::other("no such file")),
+        })
+    };
+    let spec = read("description = 'How many'\nunit = 'things'\nconcept = 'time'\nlabels = 'x.csv'").unwrap();
+    let said = serde_json::to_value(spec.words().legends).unwrap();
+    let pairs = |level: &str, of: &[[&str; 2]]| serde_json::json!({ "level": level, "of": of });
+    let wanted = serde_json::json!([{
+        "dimension": "x", "description": "How many", "unit": "things", "concept": "time",
+        "labels": [pairs("band", &[["low", "few"]]), pairs("x", &[["1", "one"], ["2", "two, and no more"]])],
+    }]);
+    assert_eq!(said, wanted);
+    assert_eq!(spec.attachments, [("x.csv".to_owned(), file.as_bytes().to_vec())]);
+    let inline = read("labels = { 2 = 'two', 0 = 'none', band = { high = 'many' } }").unwrap();
+    assert_eq!(inline.cube.dimensions[0].called(2), ["none", "1", "two"]);
+    assert_eq!(inline.cube.dimensions[0].called(1), ["low", "many"]);
+    assert!(read("").unwrap().words().legends.is_empty());
+    for (said, why) in [
+        ("labels = { 3 = 'three' }", "`3` is no category of `x`"),
+        ("labels = { bond = { low = 'few' } }", "`x` has no level `bond`"),
+        ("labels = { 0 = \"a\\u001bb\" }", "the label of `0` is no line for people"),
+        ("labels = { 0 = ' ' }", "the label of `0` is empty"),
+        ("labels = 3", "`labels` is not a table, or the name of a file"),
+        ("labels = 'none.csv'", "cannot read `none.csv`"),
+        ("labels = 'other.csv'", "lacks the column `code` or `label`"),
+        ("labels = 'more.csv'", "`more.csv` has other columns than `code`, `label` and `level`"),
+        ("description = \"two\\nlines\"", "`description` is no line for people"),
+        ("concept = 'place'", "unknown concept `place`"),
+        ("unit = 5", "`unit` is not text"),
+    ] {
+        let error = read(said).unwrap_err().to_string();
+        assert!(error.contains(why), "{said}: {error} does not say {why:?}");
+    }
+    let long = read(&format!("labels = {{ 0 = '{}' }}", "x".repeat(301))).unwrap_err().to_string();
+    assert!(long.contains("more than 300 characters"), "{long}");
+    let several = read("labels = 'wrong.csv'").unwrap_err().to_string();
+    for why in ["`3` is no category", "`1` has two labels", "it is empty", "turn the direction"] {
+        assert!(several.contains(why), "{several} does not say {why:?}");
+    }
+    let any = read_any("labels = { a = 'A' }").unwrap_err().to_string();
+    assert!(any.contains("`labels` beside `text`"), "{any}");
+}
+
+/// Where classes of reliability end.
+#[test]
+fn classes_of_reliability() {
+    let read = |said: &str| {
+        let text = around("[[dimension]]\nname = 'x'\ncodes = 2", "[[table]]\nof = ['x']");
+        read(&text.replace("[privacy]", &format!("[release]\n{said}\n[privacy]")))
+    };
+    let cuts = read("reliability = [16.6, \"100/3\"]").unwrap().words().about.reliability;
+    assert_eq!(cuts, ["83/5", "100/3"].map(|cut| cut.parse::<Rational>().unwrap()));
+    assert!(read("").unwrap().words().about.reliability.is_empty());
+    for (said, why) in [
+        ("reliability = []", "is no list of cuts"),
+        ("reliability = [33.3, 16.6]", "is no list of cuts"),
+        ("reliability = [5, 5]", "is no list of cuts"),
+        ("reliability = [1, 2, 3, 4, 5]", "is no list of cuts"),
+        ("reliability = [0]", "must be more than zero"),
+        ("reliable = [5]", "unknown key `reliable`"),
+    ] {
+        let error = read(said).unwrap_err().to_string();
+        assert!(error.contains(why), "{said}: {error} does not say {why:?}");
+    }
+}
+
+/// A projection of a dimension that can be any text.
+fn read_any(said: &str) -> Result<Spec, SpecErrors> {
+    let projection = "[projection]\nof = ['x']\nrows = 64\nsparsity = 4";
+    read(&around(&format!("[[dimension]]\nname = 'x'\ntext = true\n{said}"), projection))
+}
+
 /// The large published specs, which are not part of the package.
 #[test]
 fn published_specs() {
@@ -59,6 +145,7 @@ fn published_specs() {
             shares: vec![],
             rows: None,
             effort: 1,
+            expected: vec![],
         }
     );
     let wide = load("adult14-triples.toml");
@@ -241,7 +328,7 @@ fn the_example() {
 #[test]
 fn a_draft_of_the_example_loads() {
     let data = root().join("specs/data/town.csv");
-    let text = draft(std::slice::from_ref(&data), &data, &root().join("specs")).unwrap();
+    let text = draft(std::slice::from_ref(&data), &data, &root().join("specs"), None).unwrap();
     assert!(text.contains("path = \"data/town.csv\""));
     let spec = read(&text).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(spec.cube.dimensions.len(), 5);
@@ -331,6 +418,7 @@ budgets = "uniform"
             shares: vec![],
             rows: None,
             effort: 1,
+            expected: vec![],
         }
     );
     assert_eq!((spec.columns[0].missing, spec.columns[0].other), (Some(0), Some(2)));

@@ -1,5 +1,6 @@
 //! A spec that has been read, checked and resolved: names are indices, lists are domains.
 
+use super::digits::Digits;
 use super::{DayFormat, SpecErrors};
 use crate::cube::Quantity;
 use crate::cube::{Cube, Cuboid};
@@ -29,6 +30,8 @@ pub struct Spec {
     pub contact: Option<String>,
     /// The release this one replaces.
     pub supersedes: Option<String>,
+    /// Where classes of reliability end, in per cent, where they are not the usual ones.
+    pub(crate) reliability: Vec<Rational>,
     /// A bundled example with made-up data: may be sealed with a throw-away key.
     pub demo: bool,
     /// Of whom the counts are; without it the release is combined with no other.
@@ -94,7 +97,8 @@ impl Spec {
         let data = table.get("data").and_then(|d| d.get("path"));
         let rows = table.get("strategy").and_then(|s| s.get("rows")).and_then(|r| r.get("file"));
         let dimensions = table.get("dimension").and_then(|d| d.as_array()).into_iter().flatten();
-        let said = data.into_iter().chain(dimensions.filter_map(|d| d.get("hierarchy"))).chain(rows);
+        let of_dimensions = dimensions.flat_map(|d| [d.get("hierarchy"), d.get("labels")]).flatten();
+        let said = data.into_iter().chain(of_dimensions).chain(rows);
         let absolute = |p: &&str| {
             let drive = p.as_bytes().get(1) == Some(&b':');
             p.starts_with(['/', '\\', '~']) || drive
@@ -123,19 +127,26 @@ impl Default for AccountSpec {
     }
 }
 
+/// The most columns whose product a number is.
+pub(crate) const MOST_FACTORS: usize = 4;
+
 /// A number that rows have.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct AmountSpec {
     /// Its name, bounds and step.
     pub quantity: Arc<Quantity>,
-    /// The column of the data.
-    pub column: String,
+    /// The columns of the data: of several the value is their product.
+    pub columns: Vec<String>,
     /// The tables of its sums, weighed by what they want of what is measured from the middle.
     pub tables: Vec<Table>,
+    /// For each of these tables how precise its sums must be.
+    pub(crate) targets: Vec<Option<Target>>,
     /// Whether squares are summed, too: for variances.
     pub square: bool,
     /// The part of the budget with which the rows are counted whose value is moved to an end.
     pub clamping: Option<Rational>,
+    /// Of weights: whether tables also tell how many rows there are, for its own sake.
+    pub unweighted: bool,
 }
 
 impl Spec {
@@ -202,22 +213,6 @@ pub(crate) struct CsvOptions {
     pub encoding: Encoding,
     /// How its numbers are written.
     pub numbers: Digits,
-}
-
-/// How numbers are written in text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Digits {
-    /// Before the fraction; a point by default.
-    pub decimal: u8,
-    /// Between groups of three digits.
-    pub thousands: Option<char>,
-}
-
-impl Default for Digits {
-    /// `1234.5`.
-    fn default() -> Digits {
-        Digits { decimal: b'.', thousands: None }
-    }
 }
 
 impl Default for CsvOptions {
@@ -376,6 +371,8 @@ pub(crate) struct StrategySpec {
     pub rows: Option<Rows>,
     /// How long to search for tables.
     pub effort: u32,
+    /// For each table what its weight was multiplied by, where counts are expected.
+    pub expected: Vec<Rational>,
 }
 
 impl Default for StrategySpec {
@@ -388,6 +385,7 @@ impl Default for StrategySpec {
             shares: Vec::new(),
             rows: None,
             effort: 1,
+            expected: Vec::new(),
         }
     }
 }

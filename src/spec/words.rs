@@ -1,7 +1,8 @@
 //! The closed lists of words in a spec. A rule that is added to the plan is added here; strategies have their own list.
 
 use super::keys::Words;
-use super::{Encoding, Format};
+use super::{Encoding, Format, expected};
+use crate::cube::Concept;
 use crate::plan::Objective;
 use crate::plan::strategy::strategies;
 use crate::plan::{BudgetRule, Measure, Neighbours};
@@ -31,6 +32,12 @@ pub(super) const WITHOUT: Words<Option<Without>> = &[
 /// `time`, of a dimension of days.
 pub(super) const TIMES: Words<()> = &[("day", (), "the day counts")];
 
+/// `concept`, of a dimension.
+pub(super) const CONCEPTS: Words<Concept> = &[
+    ("geography", Concept::Geography, "places, such as areas"),
+    ("time", Concept::Time, "when something was"),
+];
+
 /// `neighbours`.
 pub(super) const NEIGHBOURS: Words<Neighbours> = &[
     ("add-remove", Neighbours::AddRemove, "one unit more or one unit less (default)"),
@@ -59,13 +66,18 @@ pub(super) const BUDGETS: Words<BudgetRule> = &[
 ];
 
 /// `objective`.
-pub(super) const OBJECTIVES: Words<Objective> = &[
-    ("total", Objective::Total, "the least weighted total variance (default)"),
-    ("worst", Objective::Worst, "the least largest variance of an answer, times its table's weight"),
+pub(super) const OBJECTIVES: Words<Option<Objective>> = &[
+    ("total", Some(Objective::Total), "the least weighted total variance (default)"),
+    ("worst", Some(Objective::Worst), "the least largest variance of an answer, times its table's weight"),
     (
         "targets",
-        Objective::Targets,
-        "every `margin` met, then the least weighted total variance; `plan` says the least budget that meets them",
+        Some(Objective::Targets),
+        "every `margin` met, then the least weighted total variance; `plan` says the least budget that meets them, or the least found",
+    ),
+    (
+        expected::RELATIVE,
+        None,
+        "the least sum of variances over `expected` counts, in which each table counts by its mean of 1/expected: cells of one table are weighed alike",
     ),
 ];
 
@@ -90,8 +102,8 @@ mod tests {
             assert_eq!(stored(value), word);
         }
         for &(word, value, _) in OBJECTIVES {
-            assert_eq!(stored(value), word);
-            assert_eq!(value.name(), word);
+            assert_eq!(value.map_or(expected::RELATIVE.to_owned(), stored), word);
+            assert_eq!(value.map_or(expected::RELATIVE, Objective::name), word);
         }
     }
 }

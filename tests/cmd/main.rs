@@ -2,6 +2,7 @@
 //! something goes wrong.
 mod crash;
 mod finished;
+mod likeness;
 mod pipes;
 mod places;
 mod play;

@@ -34,6 +34,39 @@ fn whole_file_signature(folder: &Path) -> String {
 
 #[cfg(unix)]
 #[test]
+fn records_never_go_where_a_link_points_to() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("private.csv"), "precious").unwrap();
+    for name in ["d.csv", "d.report.json", "nowhere.csv"] {
+        let to = if name == "nowhere.csv" { "not-there" } else { "private.csv" };
+        std::os::unix::fs::symlink(to, at(name)).unwrap();
+    }
+    let words = |out: &'static str| ["records", "v1-residual.margins", "--rows", "5", "--out", out];
+    for out in ["d.csv", "nowhere.csv", "private.csv"] {
+        let done = run(folder.path(), &words(out));
+        assert_eq!(done.status.code(), Some(2), "{out}");
+        let told = said(&done).replace("\n       ", " ");
+        assert!(told.contains("it exists, and nothing is replaced without --replace"), "{told}");
+        assert!(!told.contains("NOT PRIVATE"), "the release was opened: {told}");
+    }
+    for out in ["d.csv", "nowhere.csv"] {
+        let done = run(folder.path(), &[&words(out)[..], &["--replace"]].concat());
+        assert!(done.status.success(), "{}", said(&done));
+        assert!(at(out).symlink_metadata().unwrap().is_file(), "{out} is a link");
+    }
+    assert!(at("d.report.json").symlink_metadata().unwrap().is_file());
+    assert!(!at("not-there").exists());
+    assert_eq!(std::fs::read_to_string(at("private.csv")).unwrap(), "precious");
+    // What is no file is not replaced at all, and nothing of what was begun stays.
+    std::fs::create_dir(at("folder.csv")).unwrap();
+    let done = run(folder.path(), &[&words("folder.csv")[..], &["--replace"]].concat());
+    assert_eq!(done.status.code(), Some(2));
+    assert!(names(folder.path()).iter().all(|name| !name.ends_with(".part")), "{:?}", names(folder.path()));
+}
+
+#[cfg(unix)]
+#[test]
 fn what_is_no_file_is_found_before_anything_is_spent() {
     use std::os::unix::fs::symlink;
     for replace in [false, true] {
@@ -153,6 +186,63 @@ fn racing_replacements_leave_one_release() {
 }
 
 /// Killed at whatever moment, a run leaves at worst what the next one puts right.
+/// Ten asks of one question in one folder: one measures it, and the others answer from what that one made. Of ten different ones each measures
+/// its own, one after the other, and every charge became a file.
+#[test]
+fn racing_asks_are_charged_for_what_they_get() {
+    for same in [true, false] {
+        let folder = folder();
+        let racers: Vec<_> = (0..10)
+            .map(|i| {
+                let age = if same { 7 } else { 1 + i };
+                let sql = format!("SELECT COUNT(*) FROM asked WHERE age = {age}");
+                margins(folder.path())
+                    .args(["ask", "asked.toml", "--insecure-seed", &i.to_string(), "--within", "40", &sql])
+                    .stdout(Stdio::piped())
+                    .stderr(Stdio::piped())
+                    .spawn()
+                    .unwrap()
+            })
+            .collect();
+        let mut free = 0;
+        for racer in racers {
+            let done = racer.wait_with_output().unwrap();
+            assert!(done.status.success(), "{}", said(&done));
+            free += usize::from(String::from_utf8_lossy(&done.stdout).contains("spent     nothing"));
+        }
+        let made = if same { 1 } else { 10 };
+        assert_eq!(free, 10 - made);
+        let chain = margins::ledger::Ledger::read(&folder.path().join("ledger/town-people.jsonl")).unwrap();
+        assert_eq!((chain.charges().count(), chain.open()), (made, 0));
+        assert_eq!(names(&folder.path().join("out")).len(), 2 * made);
+    }
+}
+
+/// Of two releases of one name the second is refused while the first is at work, before it is charged.
+#[cfg(unix)]
+#[test]
+fn a_name_is_taken_before_the_charge() {
+    let folder = folder();
+    let out = folder.path().join("out");
+    std::fs::create_dir(&out).unwrap();
+    // As a run holds it that is at work.
+    let held = std::fs::File::create(out.join(".v1-residual.margins.abcdef.tmp")).unwrap();
+    held.lock().unwrap();
+    let ledger = folder.path().join("ledger.jsonl");
+    let words = [&RELEASE[..], &["--ledger", "ledger.jsonl"]].concat();
+    let done = run(folder.path(), &words);
+    assert_eq!(done.status.code(), Some(2));
+    assert!(
+        said(&done).contains("another run is making out/v1-residual.margins just now"),
+        "{}",
+        said(&done)
+    );
+    assert!(!ledger.exists());
+    drop(held);
+    assert!(run(folder.path(), &words).status.success());
+    assert!(ledger.exists());
+}
+
 #[test]
 fn killed_runs_are_put_right_by_the_next() {
     let folder = folder();

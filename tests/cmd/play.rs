@@ -135,7 +135,7 @@ fn helper(folder: &Path, words: &[String]) -> String {
             let (text, mut shown) = (std::fs::read_to_string(path(1)).unwrap(), false);
             let lines = text.lines().filter(|line| {
                 let name = line.get(6..).unwrap_or_default();
-                let last = line.starts_with("VERIF") || line.starts_with("WHOLE");
+                let last = ["VERIF", "WHOLE", "records:"].iter().any(|word| line.starts_with(word));
                 if !line.starts_with(' ') {
                     shown = last || words[2..].iter().any(|w| name.starts_with(w.as_str()));
                 }

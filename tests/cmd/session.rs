@@ -33,6 +33,11 @@ fn draft() {
 }
 
 #[test]
+fn relative() {
+    golden("relative.session");
+}
+
+#[test]
 fn release() {
     golden("release.session");
 }
@@ -43,6 +48,11 @@ fn records() {
 }
 
 #[test]
+fn records_amounts() {
+    golden("records-amounts.session");
+}
+
+#[test]
 fn bases() {
     golden("bases.session");
 }
@@ -50,6 +60,11 @@ fn bases() {
 #[test]
 fn ledger() {
     golden("ledger.session");
+}
+
+#[test]
+fn ask() {
+    golden("ask.session");
 }
 
 #[test]
@@ -171,4 +186,24 @@ fn lines_fit_eighty_columns() {
     ] {
         play::fits(&path(&format!("{name}.session")));
     }
+}
+
+#[test]
+fn labels() {
+    golden("labels.session");
+}
+
+#[test]
+fn exports() {
+    golden("exports.session");
+}
+
+#[test]
+fn reliability() {
+    golden("reliability.session");
+}
+
+#[test]
+fn weights() {
+    golden("weights.session");
 }

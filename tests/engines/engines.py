@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-TYPES = {"place": "text", "age": "whole", "pay": "double", "sex": "text", "who": "text", "day": "date", "nr": "whole", "change": "narrow", "rate": "single", "wage": "double", "fee": "decimal"}
+TYPES = {"place": "text", "age": "whole", "pay": "double", "sex": "text", "who": "text", "day": "date", "nr": "whole", "change": "narrow", "rate": "single", "wage": "double", "fee": "decimal", "price": "price"}
 
 
 def missing(why):
@@ -22,7 +22,7 @@ def duckdb(sql, rows, out):
         import duckdb
     except ImportError:
         missing("the Python package duckdb is not installed")
-    kinds = {"text": "VARCHAR", "whole": "INTEGER", "double": "DOUBLE", "date": "DATE", "narrow": "TINYINT", "single": "REAL", "decimal": "DECIMAL(38, 18)"}
+    kinds = {"text": "VARCHAR", "whole": "INTEGER", "double": "DOUBLE", "date": "DATE", "narrow": "TINYINT", "single": "REAL", "decimal": "DECIMAL(38, 18)", "price": "DECIMAL(20, 6)"}
     columns = ", ".join(f"'{c}': '{kinds[k]}'" for c, k in TYPES.items())
     db = duckdb.connect()
     if rows.endswith(".sql"):
@@ -56,7 +56,7 @@ def postgres(sql, rows, out):
         run(f"{folder}/initdb", "-D", f"{home}/db", "-A", "trust", "-U", "tester", "-E", "UTF8", "--locale=C")
         run(f"{folder}/pg_ctl", "-D", f"{home}/db", "-w", "-l", f"{home}/log", "-o", f"-k {home} -c listen_addresses=''", "start")
         try:
-            kinds = {"text": "text", "whole": "integer", "double": "double precision", "date": "date", "narrow": "smallint", "single": "real", "decimal": "numeric"}
+            kinds = {"text": "text", "whole": "integer", "double": "double precision", "date": "date", "narrow": "smallint", "single": "real", "decimal": "numeric", "price": "numeric"}
             columns = ", ".join(f"{c} {kinds[k]}" for c, k in TYPES.items())
             psql = [f"{folder}/psql", "-h", home, "-U", "tester", "-d", "postgres", "-v", "ON_ERROR_STOP=1", "-q"]
             with open(rows) as file:
@@ -80,7 +80,7 @@ def spark(sql, rows, out):
     builder = SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
     session = builder.config("spark.sql.shuffle.partitions", "3").config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1").getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
-    kinds = {"text": "STRING", "whole": "INT", "double": "DOUBLE", "date": "DATE", "narrow": "TINYINT", "single": "FLOAT", "decimal": "DECIMAL(38, 18)"}
+    kinds = {"text": "STRING", "whole": "INT", "double": "DOUBLE", "date": "DATE", "narrow": "TINYINT", "single": "FLOAT", "decimal": "DECIMAL(38, 18)", "price": "DECIMAL(20, 6)"}
     schema = ", ".join(f"{c} {kinds[k]}" for c, k in TYPES.items())
     people = session.read.csv(rows, header=True, schema=schema, quote='"', escape='"', multiLine=True)
     # A dataset of several files, which is read again.

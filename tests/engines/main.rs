@@ -121,6 +121,29 @@ high = 99.5
 step = 0.5
 measure_clamping = "1/9"
 
+# Products of whole numbers and decimals.
+[[amount]]
+name = "paid"
+column = ["change", "price"]
+low = -500
+high = 2000.5
+step = 0.5
+missing = "skip"
+square = true
+measure_clamping = "1/50"
+
+[[amount]]
+name = "thrice"
+column = ["nr", "price", "change"]
+low = -100000
+high = 300000
+step = 10
+missing = "zero"
+
+[[table]]
+of = ["sex"]
+sum = ["paid", "thrice"]
+
 [[table]]
 of = ["home place", "age.band", "sex"]
 sum = ["wage", "costs"]
@@ -132,7 +155,7 @@ count = false
 "#;
 
 fn rows() -> String {
-    let mut text = "place,age,pay,sex,who,day,nr,change,rate,wage,fee\n".to_owned();
+    let mut text = "place,age,pay,sex,who,day,nr,change,rate,wage,fee,price\n".to_owned();
     let mut state = 9u64;
     let mut draw = |n: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -187,7 +210,15 @@ fn rows() -> String {
             5 => format!("{}.999999999999999999", 100 * draw(120) + 49),
             _ => format!("-{}.{}", draw(400), draw(10_000)),
         };
-        text += &format!("{place},{age},{pay},{sex},u{who},{day},{nr},{change},{rate},{wage},{fee}\n");
+        // Halves of steps with whole numbers, and products of which the last digit decides.
+        let price = match draw(10) {
+            0 => ["", "-0", "-12.25", "999999.999999", "0.000001", "-999999.999999"][draw(6)].into(),
+            1..5 => format!("{}.{}", draw(40), ["25", "5", "75", "125"][draw(4)]),
+            5..7 => format!("{}.{:06}", draw(40), draw(1_000_000)),
+            _ => format!("{}", draw(60)),
+        };
+        text +=
+            &format!("{place},{age},{pay},{sex},u{who},{day},{nr},{change},{rate},{wage},{fee},{price}\n");
     }
     text
 }
@@ -207,6 +238,7 @@ fn released(folder: &Path, name: &str, more: &[&str]) -> Vec<String> {
         r#"SELECT "home place", age.band, sex, SUM(wage), SUM(costs) FROM people GROUP BY "home place", age.band, sex"#,
         "SELECT age, sex, COUNT(wage), SUM(wage), SUM(moved) FROM people GROUP BY age, sex",
         "SELECT sex, VAR_POP(wage) FROM people GROUP BY sex",
+        "SELECT sex, COUNT(paid), SUM(paid), SUM(thrice), VAR_POP(paid) FROM people GROUP BY sex",
     ];
     let counts = [
         r#"SELECT "home place", age.band, sex, COUNT(*) FROM people GROUP BY "home place", age.band, sex"#,
@@ -235,7 +267,7 @@ fn released(folder: &Path, name: &str, more: &[&str]) -> Vec<String> {
             .iter()
             .map(|amount| amount["moved"].to_string())
             .collect();
-        assert!(moved.len() == 3 && moved.iter().all(|of| of.contains("estimate")), "{moved:?}");
+        assert!(moved.len() == 5 && moved.iter().take(4).all(|of| of.contains("estimate")), "{moved:?}");
         told.extend(moved);
     }
     told
@@ -251,23 +283,74 @@ measure_truncation = true"#,
     }
 }
 
+/// Counts the rows with the statement of a folder's spec; `false` where the engine is not installed.
+fn counted(folder: &Path, engine: &str, dialect: &str, out: &str) -> bool {
+    std::fs::write(folder.join("rows.csv"), rows()).unwrap();
+    let statement = margins(folder, &["plan", "spec.toml", "--sql", dialect, "--from", "people"]);
+    assert!(statement.status.success(), "{}", String::from_utf8_lossy(&statement.stderr));
+    std::fs::write(folder.join("statement.sql"), statement.stdout).unwrap();
+    let Some(ran) = run(folder, engine, "rows.csv", out) else { return false };
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    true
+}
+
 fn compare_with(engine: &str, dialect: &str, out: &str, unit: &str) {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let amounts = if dialect == "ansi" { "" } else { AMOUNTS };
     let spec = format!("{SPEC}{amounts}").replace(r#"unit = "row""#, unit);
     std::fs::write(folder.join("spec.toml"), spec).unwrap();
-    std::fs::write(folder.join("rows.csv"), rows()).unwrap();
-    let statement = margins(folder, &["plan", "spec.toml", "--sql", dialect, "--from", "people"]);
-    assert!(statement.status.success(), "{}", String::from_utf8_lossy(&statement.stderr));
-    std::fs::write(folder.join("statement.sql"), statement.stdout).unwrap();
-    let Some(ran) = run(folder, engine, "rows.csv", out) else { return };
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    if !counted(folder, engine, dialect, out) {
+        return;
+    }
     let direct = released(folder, "direct", &[]);
     assert!(direct[0].lines().count() > 100, "{}", direct[0]);
     assert_eq!(released(folder, "counted", &["--counts", out]), direct);
     if folder.join("people.parquet").is_dir() {
         assert_eq!(released(folder, "several", &["--data", "people.parquet"]), direct);
+    }
+}
+
+/// Weights beyond their ends, below 0, empty, and on halves of steps and beside them multiply by what they count as: fractions of 64 bits, and decimals of 38 digits.
+fn weigh(engine: &str, dialect: &str, out: &str) {
+    for weights in ["column = 'wage'\nhigh = 8.5\nstep = 0.01", "column = 'fee'\nhigh = 12000\nstep = 100"] {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let amount = |name: &str, columns: &str| {
+            format!(
+                "[[amount]]\nname = '{name}'\ncolumn = {columns}\nlow = -20000\nhigh = 90000\nstep = 0.25\nmissing = 'zero'\nmeasure_clamping = true\n"
+            )
+        };
+        let spec = format!(
+            "name = 'people'\ntitle = 'People'\ndemo = true\n[privacy]\nunit = 'row'\nrho = 1\n[data]\npath = 'rows.csv'\n\
+             [[dimension]]\nname = 'sex'\ncategories = ['F', 'M']\n[weights]\n{weights}\nmissing = 'zero'\nmeasure_clamping = true\n\
+             {}{}{}[[table]]\nof = ['sex']\nsum = ['one', 'two', 'three']\n",
+            amount("one", "'price'"),
+            amount("two", "['change', 'price']"),
+            amount("three", "['change', 'change', 'nr']"),
+        );
+        std::fs::write(folder.join("spec.toml"), spec).unwrap();
+        if !counted(folder, engine, dialect, out) {
+            return;
+        }
+        let made = |name: &str, more: &[&str]| {
+            let ledger = format!("{name}/ledger.jsonl");
+            let arguments =
+                ["release", "spec.toml", "--insecure-seed", "7", "--out", name, "--ledger", &ledger];
+            let made = margins(folder, &[&arguments, more].concat());
+            assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+            let file = format!("{name}/people.margins");
+            let sql =
+                "SELECT sex, COUNT(*), COUNT(one), SUM(one), SUM(two), SUM(three) FROM people GROUP BY sex";
+            let asked = margins(folder, &["query", &file, sql, "--csv"]);
+            assert!(asked.status.success(), "{}", String::from_utf8_lossy(&asked.stderr));
+            let described = margins(folder, &["describe", &file, "--json"]);
+            let described: serde_json::Value = serde_json::from_slice(&described.stdout).unwrap();
+            let moved =
+                described["amounts"].as_array().unwrap().iter().map(|amount| amount["moved"].to_string());
+            (String::from_utf8(asked.stdout).unwrap(), moved.collect::<Vec<_>>())
+        };
+        assert_eq!(made("counted", &["--counts", out]), made("direct", &[]), "{weights}");
     }
 }
 
@@ -305,6 +388,7 @@ fn types_on_duckdb() {
     let summed =
         "[[amount]]\nname = 'x'\nlow = 0\nhigh = 10\nstep = 1\n[[dimension]]\nname = 'k'\nrange = [0, 1]\n";
     let long = &summed.replace("high = 10\nstep = 1\n", "high = 800000000400000\nstep = 800000000.4\n");
+    let times = &summed.replace("name = 'x'\n", "name = 'x'\ncolumn = ['x', 'y']\n");
     let cases = [
         (&row, range, "2.5::DOUBLE AS x", "x is outside the domain"),
         (&row, range, "2.0::DOUBLE AS x", ""),
@@ -329,6 +413,18 @@ fn types_on_duckdb() {
         (&row, summed, "'1' AS x", "Cannot compare"),
         (&row, summed, "true AS x", "Cannot compare"),
         // With so many digits several decimals mean one fraction.
+        (&row, times, "2.5::DECIMAL(10, 4) AS x, 3 AS y", ""),
+        (&row, times, "NULL::INTEGER AS x, 3 AS y", "whose x is empty"),
+        // A factor is one of at most 18 digits, 9 of them behind the point, and never a fraction of 64 bits.
+        (&row, times, "2.0::DOUBLE AS x, 3 AS y", "whose x is empty"),
+        (&row, times, "0.0000000001::DECIMAL(20, 10) AS x, 3 AS y", "whose x is empty"),
+        (&row, times, "1000000000::BIGINT AS x, 3 AS y", "whose x is empty"),
+        (
+            &row,
+            times,
+            "999999999.999999999::DECIMAL(38, 9) AS x, 999999999.999999999::DECIMAL(38, 9) AS y",
+            "",
+        ),
         (&row, long, "1.5::DOUBLE AS x", "whose x is empty"),
         (&row, long, "1.5::DECIMAL(38, 20) AS x", ""),
         // A middle has no such decimal.
@@ -364,14 +460,17 @@ fn types_on_duckdb() {
 fn on_duckdb() {
     compare("duckdb", "duckdb", "counts.csv");
     compare("duckdb", "ansi", "counts.parquet");
+    weigh("duckdb", "duckdb", "counts.csv");
 }
 
 #[test]
 fn on_postgres() {
     compare("postgres", "postgres", "counts.csv");
+    weigh("postgres", "postgres", "counts.csv");
 }
 
 #[test]
 fn on_spark() {
     compare("spark", "spark", "counts.parquet");
+    weigh("spark", "spark", "counts.parquet");
 }

@@ -4,11 +4,12 @@ use super::floor;
 use super::tree::Tree;
 
 /// From the ground up. A name is a folder of a package, or a file of it.
-const FLOORS: [&str; 34] = [
+const FLOORS: [&str; 36] = [
     "exact",
     "numeric",
     "law",
     "loss",
+    "planted",
     "calendar",
     "watch",
     "memo",
@@ -28,6 +29,7 @@ const FLOORS: [&str; 34] = [
     "answer",
     "describe",
     "records",
+    "quotes",
     "blank_rows",
     "unpack",
     "spec",

@@ -5,6 +5,7 @@
 mod circles;
 mod climbs;
 mod names;
+mod planted;
 mod proof;
 mod tree;
 
@@ -185,11 +186,14 @@ fn no_folder_has_many_files() {
 /// So many `pub` items the house and the lab have at the most: what nobody outside a package uses is `pub(crate)`. It only shrinks.
 const PUBLIC: usize = 1400;
 
-/// How many items of a text are public to other packages.
+/// How many items of a text are public to other packages. What only tests of the audit build is not counted.
 fn public(text: &str) -> usize {
     const ITEMS: [&str; 11] =
         ["async", "const", "enum", "fn", "mod", "static", "struct", "trait", "type", "unsafe", "use"];
     let word = |line: &str| line.trim_start().strip_prefix("pub ")?.split(' ').next().map(str::to_owned);
+    let text = text
+        .replace("#[cfg(feature = \"faults\")]\n#[doc(hidden)]\npub ", "")
+        .replace("#[cfg(feature = \"faults\")]\npub ", "");
     text.lines().filter_map(word).filter(|word| ITEMS.contains(&&word[..])).count()
 }
 
@@ -199,6 +203,7 @@ fn few_items_are_public() {
     assert_eq!(public(text), 3);
     let counted =
         packages().into_iter().filter(|(package, _)| PACKAGES.contains(package) || *package == BESIDE[0]);
-    let found: usize = counted.flat_map(|(_, files)| files).map(|(_, text)| public(&text)).sum();
+    let files = counted.flat_map(|(_, files)| files).filter(|(file, _)| file != "planted.rs");
+    let found: usize = files.map(|(_, text)| public(&text)).sum();
     assert!(found > PUBLIC / 2 && found <= PUBLIC, "{found} items are public, and {PUBLIC} may be");
 }

@@ -384,7 +384,7 @@ pub(crate) fn corpus(key: &Key) -> Vec<Case> {
         let block = Block::Of(tag, first(30));
         add(&format!("one {name} of 2^30 cells"), parts, over(many(30, 2), block, first(30), vec![1, 0]));
     }
-    add("2^36 coefficients", "more values than any may have", {
+    add("2^36 coefficients", "its values take at least", {
         over(many(12, 5), Block::Of(4, first(12)), first(12), vec![1, 0])
     });
     for (name, tag) in [("component", 1), ("pairs", 3), ("coefficients", 4)] {

@@ -22,22 +22,26 @@ const SHOP: &str = "name = \"shop\"\ntitle = \"Shop\"\n[dataset]\nid = \"shop\"\
     [[dimension]]\nname = \"age\"\nrange = [0, 9]\n[[table]]\nof = [\"sex\", \"age\"]\n";
 const ROWS: &str = "person,sex,age\n1,F,1\n1,F,2\n2,M,7\n3,M,7\n4,F,9\n5,M,0\n";
 
-fn agency() -> SigningKey {
+pub(crate) fn agency() -> SigningKey {
     SigningKey::from_text(&keys::keygen(None).unwrap().secret, None).unwrap()
 }
 
 /// A release of these rows; of several copies the least precise.
 fn released(text: &str, rows: &str, key: &SigningKey) -> Release {
-    let dir = tempfile::tempdir().unwrap();
-    let data = dir.path().join("rows.csv");
+    released_in(tempfile::tempdir().unwrap().path(), text, rows, key)
+}
+
+/// The same in a folder, with the ledger that stands there.
+pub(crate) fn released_in(dir: &Path, text: &str, rows: &str, key: &SigningKey) -> Release {
+    let data = dir.join("rows.csv");
     std::fs::write(&data, rows).unwrap();
     let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
     let spec = margins::spec::parse(text, Path::new("shop.toml"), none).unwrap_or_else(|e| panic!("{e}"));
     let options = Options {
-        out: dir.path(),
+        out: dir,
         data: Some(&data),
         counts: None,
-        ledger: &dir.path().join("ledger.jsonl"),
+        ledger: &dir.join("ledger.jsonl"),
         key,
         replace: false,
         day: "2026-01-31",
@@ -81,7 +85,7 @@ pub(crate) fn kept() -> Vec<Lie> {
         verdict: "failed",
         why,
     };
-    vec![
+    let mut all = vec![
         Lie { name: "honest", bytes: said(&honest, &key, |_, _| ()), verdict: "verified", why: "read again" },
         lie("another-unit", "the spec says", |m| {
             m["privacy"]["unit"] = "household".into();
@@ -92,6 +96,7 @@ pub(crate) fn kept() -> Vec<Lie> {
             m["dataset"]["id"] = "market".into();
             m["account"]["id"] = "market".into();
         }),
+        lie("other-classes", "the spec says", |m| m["about"]["reliability"] = vec!["50"].into()),
         lie("another-period", "the spec says", |m| m["dataset"]["period"] = "2025".into()),
         Lie {
             name: "rows-for-a-spec",
@@ -120,6 +125,78 @@ pub(crate) fn kept() -> Vec<Lie> {
             verdict: "failed",
             why: "too many categories together",
         },
+    ];
+    all.extend(of_amounts(&key));
+    all.extend(of_labels(&key));
+    all
+}
+
+/// What codes may be said to stand for.
+fn of_labels(key: &SigningKey) -> Vec<Lie> {
+    let text = SHOP.replace(
+        "categories = [\"F\", \"M\"]",
+        "categories = [\"F\", \"M\"]\nlabels = { F = \"women\", M = \"men\" }",
+    );
+    let honest = released(&text, ROWS, key);
+    let lie = |name, why, edit: fn(&mut Value)| Lie {
+        name,
+        bytes: said(&honest, key, |m, _| edit(m)),
+        verdict: "failed",
+        why,
+    };
+    vec![
+        Lie { verdict: "verified", ..lie("honest-labels", "read again", |_| ()) },
+        lie("swapped-labels", "the spec says", |m| {
+            let of = m["legends"][0]["labels"][0]["of"].as_array_mut().unwrap();
+            let (women, men) = (of[0][1].clone(), of[1][1].clone());
+            (of[0][1], of[1][1]) = (men, women);
+        }),
+        lie("labels-unsaid", "the spec says", |m| {
+            m.as_object_mut().unwrap().remove("legends");
+        }),
+        lie("label-of-no-code", "no category X", |m| m["legends"][0]["labels"][0]["of"][0][0] = "X".into()),
+        lie("label-of-two-lines", "control characters", |m| {
+            m["legends"][0]["labels"][0]["of"][0][1] = "women\nM  9,999".into();
+        }),
+        lie("legend-of-no-dimension", "no dimension size", |m| m["legends"][0]["dimension"] = "size".into()),
+    ]
+}
+
+/// What may be said otherwise of amounts and weights: their bounds, which of them weighs rows, and what it cost to count those that were moved.
+fn of_amounts(key: &SigningKey) -> Vec<Lie> {
+    let text = SHOP.replace("[[table]]\n", "[weights]\ncolumn = \"person\"\nhigh = 5\nstep = 1\n\
+        [[amount]]\nname = \"pay\"\ncolumn = \"age\"\nlow = 0\nhigh = 40\nstep = 1\nmeasure_clamping = true\n[[table]]\nsum = [\"pay\"]\n");
+    let honest = released(&text, ROWS, key);
+    let lie = |name, why, bytes| Lie { name, bytes, verdict: "failed", why };
+    let other = "the spec has other amounts";
+    let of = |bodies: &mut Bodies, nth: usize, from: u8, to: u8| {
+        let sums = bodies.iter_mut().filter(|(tag, _)| *tag == Kind::Sums.tag());
+        let own = sums.map(|(_, bytes)| bytes).nth(nth).unwrap();
+        let at = own.iter().position(|b| *b == from).unwrap();
+        own[at] = to;
+    };
+    vec![
+        Lie { verdict: "verified", ..lie("honest-amounts", "read again", said(&honest, key, |_, _| ())) },
+        lie("another-bound", other, respecified(&honest, key, "high = 40", "high = 400")),
+        // COUNT(*) would count rows, and call them people.
+        lie(
+            "weights-unsaid",
+            other,
+            said(&honest, key, |manifest, bodies| {
+                for sum in manifest["plan"]["sums"].as_array_mut().unwrap() {
+                    sum["of"].as_object_mut().unwrap().remove("weighing");
+                }
+                of(bodies, 0, 17, 1);
+                (1..4).for_each(|nth| of(bodies, nth, 33, 1));
+            }),
+        ),
+        lie(
+            "moved-rows-for-less",
+            "clamping",
+            said(&honest, key, |manifest, _| {
+                manifest["plan"]["sums"][1]["clamping"]["cost"] = "1/1000".into()
+            }),
+        ),
     ]
 }
 

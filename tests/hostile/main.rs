@@ -4,7 +4,9 @@
 //! This is a test binary of its own because it counts what is allocated, so its tests run one after the other in one.
 
 mod corpus;
+mod expected;
 mod file;
+mod ledger;
 mod lies;
 mod mutate;
 mod raw;
@@ -155,6 +157,8 @@ fn hostile_files() {
         assert!(!verified && said.contains(case.why) && peak < MOST, "{name}: {peak} {said}");
     }
     lies_are_noticed();
+    ledger::forged_lines();
+    expected::expected_counts();
     damaged_sections();
     pipes_are_refused();
 }

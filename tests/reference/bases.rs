@@ -198,7 +198,7 @@ const KNOWN: f64 = 1e-7;
 #[test]
 fn estimates_and_laws_are_those_of_dense_algebra() {
     let mut dice = Dice(9);
-    let (mut made, mut exact_too, mut zeros_too) = (0, 0, 0);
+    let (mut made, mut exact_too, mut zeros_too, mut between) = (0, 0, 0, 0);
     for round in 0..tries(12, 36) {
         let mut r = random(&mut dice);
         if round % 3 == 1 && r.workload.len() > 1 {
@@ -284,9 +284,13 @@ fn estimates_and_laws_are_those_of_dense_algebra() {
             }
             let asked = queries(&r.cube, table);
             let covariance = blue.covariance(&(&asked * &all));
+            // Of levels between those in use the sums of the next finer one that is.
+            let told = frame.telling(&table.cuboid).unwrap();
+            between += usize::from(told != table.cuboid);
+            let lifted = &asked * rolled(&r.cube, &told, &table.cuboid);
             for q in 0..asked.nrows().min(12) {
-                let query: Vec<f64> = asked.row(q).iter().copied().collect();
-                let law = recovery.error_law(&Lumped::whole(&frame), &table.cuboid, query).unwrap();
+                let query: Vec<f64> = lifted.row(q).iter().copied().collect();
+                let law = recovery.error_law(&Lumped::whole(&frame), &told, query).unwrap();
                 let want = covariance[(q, q)];
                 assert!(
                     (law.variance() - want).abs() < 1e-5 * want + 100.0 * KNOWN,
@@ -297,9 +301,18 @@ fn estimates_and_laws_are_those_of_dense_algebra() {
         }
     }
     assert!(
-        made > tries(1, 12) && exact_too > tries(0, 1) && zeros_too > tries(0, 1),
-        "{made} {exact_too} {zeros_too}"
+        made > tries(1, 12) && exact_too > tries(0, 1) && zeros_too > tries(0, 1) && between > 0,
+        "{made} {exact_too} {zeros_too} {between}"
     );
+}
+
+/// A finer table's cells in those of a coarser one.
+pub(crate) fn rolled(cube: &Cube, fine: &Cuboid, coarse: &Cuboid) -> DMatrix<f64> {
+    fine.iter().fold(DMatrix::identity(1, 1), |m, at| {
+        let up = cube.dimensions[at.dimension].ancestors(at.level, coarse.level(at.dimension));
+        let n = coarse.at(at.dimension).of(cube).len();
+        m.kronecker(&DMatrix::from_fn(n, up.len(), |i, j| f64::from(u8::from(up[j] as usize == i))))
+    })
 }
 
 /// Published integers as the dense rows have them: contrasts become projections, and scales are taken off.

@@ -178,7 +178,7 @@ fn the_least_budget_is_found() {
     let spec =
         spec::parse(&spec, Path::new("spec.toml"), |_| Err(std::io::ErrorKind::NotFound.into())).unwrap();
     let target = Target { within: 3.5, level: 0.3 };
-    let question = Question::new(&spec, &figures, &together, target).unwrap();
+    let question = Question::new(&spec, &figures, figures.len(), &together, target).unwrap();
     // Of disjoint rows one person is in one: scale 1/ε.
     let known = |budget: f64| -> Vec<(f64, f64)> {
         let noise = NoiseLaw::DiscreteLaplace { scale: 1.0 / budget };

@@ -84,9 +84,6 @@ pub enum QueryError {
     /// Squares that are not in a release.
     #[error("this release holds no squares of `{0}`: they need `square = true` in its spec")]
     NoSquares(String),
-    /// Sums of several releases.
-    #[error("sums of several releases are not put together: ask for `{0}` of one at a time")]
-    SumsOfSeveral(String),
     /// More keys than a projection answers for.
     #[error(
         "an answer of this query sums up {cells} cells; this release allows at most {most}: list fewer, or GROUP BY what you list"
@@ -150,8 +147,15 @@ impl From<RecoverError> for QueryError {
 #[derive(Debug, thiserror::Error)]
 pub enum AnswerError {
     /// No released table tells the query's dimensions together.
-    #[error("this release cannot answer that: {reason}\n{}{}", nearest_text(.nearest), suggestion_text(.suggestion))]
+    #[error(
+        "this release cannot answer that: {}{reason}\n{}{}",
+        of.as_ref().map_or(String::new(), |of| format!("of {of}, ")),
+        nearest_text(.nearest, .of.as_deref()),
+        suggestion_text(.suggestion)
+    )]
     NotHeld {
+        /// What of, where the question has figures of several kinds: `the sums of income`.
+        of: Option<String>,
         /// What is missing.
         reason: String,
         /// Tables that come closest, nearest first.
@@ -173,9 +177,12 @@ pub enum AnswerError {
     TooManyRows(u64),
 }
 
-fn nearest_text(nearest: &[String]) -> String {
+fn nearest_text(nearest: &[String], of: Option<&str>) -> String {
     match nearest {
-        [] => "it holds no table of any of these dimensions".into(),
+        [] => format!(
+            "it holds no table of {}any of these dimensions",
+            of.map_or(String::new(), |of| format!("{of} by "))
+        ),
         some => format!("nearest tables it does hold: {}", some.join("; ")),
     }
 }

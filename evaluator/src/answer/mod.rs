@@ -17,12 +17,16 @@ pub use ask::{
     collude, keys, linear,
     options::Options,
     several::{Several, best_copies},
+    sums,
 };
 pub use decorate::simultaneous::Simultaneous;
 pub use error::{AnswerError, QueryError};
-pub use tell::open::Answers;
-pub use tell::tables::{Evaluator, Group};
-pub use tell::{Best, whole_ends};
+pub use tell::{
+    Best,
+    open::Answers,
+    tables::{Evaluator, Group},
+    whole_ends,
+};
 
 #[cfg(test)]
 mod tests;

@@ -57,6 +57,33 @@ impl Rung {
         Rung { nodes, ..self }
     }
 
+    /// Only these nodes, which are whole groups of siblings, under as many nodes as they hang from: in the order in which those are first
+    /// met. What is true of all groups, as the sizes they have, stays.
+    pub(crate) fn slice(&self, nodes: &[u32]) -> Rung {
+        let mut local: HashMap<u32, u32> = HashMap::new();
+        let (mut parent, mut siblings) = (Vec::with_capacity(nodes.len()), Vec::new());
+        for &node in nodes {
+            let next = local.len() as u32;
+            let p = *local.entry(self.parent[node as usize]).or_insert(next);
+            if p == next {
+                siblings.push(0);
+            }
+            siblings[p as usize] += 1;
+            parent.push(p);
+        }
+        let n = nodes.len();
+        Rung {
+            level: self.level,
+            parent,
+            copies: vec![1; n],
+            multiplicity: vec![1; n],
+            siblings,
+            sizes: self.sizes.clone(),
+            real_len: n as u64,
+            nodes: Vec::new(),
+        }
+    }
+
     /// For each node of a [pruned](Axis::prune) axis a real one that it stands for; nothing otherwise.
     pub(crate) fn stands_for(&self) -> &[u32] {
         &self.nodes

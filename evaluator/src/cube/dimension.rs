@@ -1,10 +1,11 @@
 //! One attribute and its chain of ever finer levels.
 
+use super::legend::Labelled;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A chain of levels: `levels[0]` is *total*, the last one is the finest.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Dimension {
     /// The dimension's name, which is also the name of its finest level in queries and tables.
     pub name: String,
@@ -13,6 +14,16 @@ pub struct Dimension {
     /// A reader's own groups, beside the levels.
     #[serde(skip)]
     pub(crate) districts: Option<Arc<Districts>>,
+    /// What people call it and its codes.
+    #[serde(skip)]
+    pub(super) legend: Option<Arc<Labelled>>,
+}
+
+impl PartialEq for Dimension {
+    /// Whether both tell the same units apart, by the same names. What people read beside these makes no difference.
+    fn eq(&self, other: &Dimension) -> bool {
+        self.name == other.name && self.levels == other.levels && self.districts == other.districts
+    }
 }
 
 /// A reader's own groups of one dimension's nodes, none in two of them. To questions they are one more level of the dimension, which stands beside
@@ -113,7 +124,7 @@ impl Categories {
 impl Dimension {
     /// From total to finest.
     pub fn new(name: impl Into<String>, levels: Vec<Categories>) -> Dimension {
-        Dimension { name: name.into(), levels, districts: None }
+        Dimension { name: name.into(), levels, districts: None, legend: None }
     }
 
     /// A dimension with no levels between total and its categories.

@@ -50,6 +50,15 @@ impl Frame {
         self.axes[at.dimension].rung(at.level).expect("a cuboid of this frame uses levels in use")
     }
 
+    /// The coarsest cuboid of levels in use whose cells tell those of this one: itself, where its levels are in use. `None` where one of them is finer than all that are.
+    pub fn telling(&self, cuboid: &Cuboid) -> Option<Cuboid> {
+        let level = |at: Level| {
+            let level = self.axes.get(at.dimension)?.level_for(at.level)?;
+            Some(Level::new(at.dimension, level))
+        };
+        cuboid.iter().map(level).collect::<Option<Vec<_>>>().map(Cuboid::new)
+    }
+
     /// The rungs of one dimension from total up to a level.
     fn up_to(&self, level: Level) -> &[Rung] {
         &self.axes[level.dimension].rungs[..=self.position(level)]

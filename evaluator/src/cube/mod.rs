@@ -8,28 +8,34 @@ pub(crate) mod contrast;
 mod cuboid;
 mod dimension;
 mod districts;
+mod explain;
 pub(crate) mod filter;
 pub mod frame;
+mod legend;
 mod level;
 mod numbers;
 pub mod odometer;
+mod periods;
 mod prune;
-pub mod quantity;
+mod quantity;
 mod refine;
 pub mod walsh;
 
-pub use axis::{Axis, Rung};
-pub use cuboid::Cuboid;
+pub use self::{
+    axis::{Axis, Rung},
+    cuboid::Cuboid,
+    dimension::{Bounds, Categories, Dimension},
+    filter::{ClassedDimension, Filter},
+    frame::Frame,
+    legend::{Concept, Legend, LevelLabels},
+    level::Level,
+    quantity::{MOST_PLACES, MOST_STEPS, NoValue, Quantity, Weighing},
+};
 pub(crate) use dimension::Number;
-pub use dimension::{Bounds, Categories, Dimension};
-pub use filter::{ClassedDimension, Filter};
 pub(crate) use filter::{MAX_WEIGHTS, TooIntricate, required_level};
-pub use frame::Frame;
-pub use level::Level;
 pub(crate) use numbers::Numbers;
 pub(crate) use prune::{Kin, Members};
 pub(crate) use quantity::Summand;
-pub use quantity::{NoValue, Quantity};
 
 use serde::{Deserialize, Serialize};
 

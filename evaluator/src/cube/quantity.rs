@@ -25,6 +25,9 @@ pub struct Quantity {
     pub places: u8,
     /// What is done with rows that have no value.
     pub missing: NoValue,
+    /// What it is to weights of rows, where a release has them.
+    #[serde(default, skip_serializing_if = "Weighing::is_plain")]
+    pub weighing: Weighing,
     /// What it is measured in, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
@@ -44,6 +47,30 @@ pub enum NoValue {
     Zero,
     /// They are in no sum. How many rows have a value is counted beside.
     Skip,
+}
+
+/// What a number is to weights of rows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Weighing {
+    /// Nothing.
+    #[default]
+    Plain,
+    /// It is the weight: COUNT(*) is its sum.
+    Weight,
+    /// Values were multiplied by the weight.
+    Weighted,
+}
+
+impl Weighing {
+    /// Every choice, with what it adds to the tag of [`NoValue`].
+    pub(crate) const TAGS: [(Weighing, u8); 3] =
+        [(Weighing::Plain, 0), (Weighing::Weight, 16), (Weighing::Weighted, 32)];
+
+    pub(crate) fn is_plain(&self) -> bool {
+        *self == Weighing::Plain
+    }
 }
 
 impl NoValue {
@@ -71,6 +98,15 @@ impl Summand {
             Summand::Sum(quantity) | Summand::Valued(quantity) | Summand::Squares(quantity) => Some(quantity),
             Summand::Rows => None,
         }
+    }
+
+    /// Whether both have one truth, as far as files tell.
+    pub(crate) fn is_alike(&self, other: &Summand) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+            && match (self.quantity(), other.quantity()) {
+                (Some(own), Some(other)) => own.is_alike(other),
+                (own, other) => own.is_none() && other.is_none(),
+            }
     }
 }
 
@@ -114,7 +150,23 @@ impl Quantity {
                 "rows without a value cannot count as 0, which is not between `low` and `high`".into()
             );
         }
+        if self.weighing == Weighing::Weight && self.low != 0 {
+            return Err("weights begin at 0".into());
+        }
+        if self.weighing != Weighing::Plain && self.missing == NoValue::Skip {
+            return Err(
+                "a weighted mean needs the weights of all rows, so none may be left out of sums".into()
+            );
+        }
         Ok(())
+    }
+
+    /// Whether it is the same number by the same bounds and steps: all but what is said for people.
+    pub(crate) fn is_alike(&self, other: &Quantity) -> bool {
+        let bounds = |q: &Quantity| (q.low, q.high, q.step, q.places, q.missing, q.weighing);
+        bounds(self) == bounds(other)
+            && self.unit == other.unit
+            && self.name.eq_ignore_ascii_case(&other.name)
     }
 
     /// The number of steps between the bounds.
@@ -182,9 +234,19 @@ impl Quantity {
             NoValue::Zero => "; rows without a value count as 0",
             NoValue::Skip => "; rows without a value are in no sum and no mean",
         };
+        let name = &self.name;
+        let (before, values) = match self.weighing {
+            Weighing::Plain => (format!("{name}: "), "values"),
+            Weighing::Weight => (
+                format!(
+                    "COUNT(*) adds up the weights {name} of rows, and COUNT({name}) counts the rows. Intervals are about the noise: the error of sampling is not in them. {name}: "
+                ),
+                "values",
+            ),
+            Weighing::Weighted => (format!("{name}: each multiplied by its row's weight; "), "products"),
+        };
         format!(
-            "{}: values below {low} count as {low}, values beyond {high} as {high}{unit}, in steps of {}{missing}. No interval covers that.",
-            self.name,
+            "{before}{values} below {low} count as {low}, {values} beyond {high} as {high}{unit}, in steps of {}{missing}. No interval covers that.",
             self.shown(self.step())
         )
     }
@@ -216,6 +278,7 @@ mod tests {
             step: 100,
             places: 0,
             missing: NoValue::Stop,
+            weighing: Weighing::Plain,
             unit: Some("EUR".into()),
             description: None,
         }
@@ -253,5 +316,7 @@ mod tests {
         assert!(with(&|q| q.places = MOST_PLACES + 1));
         assert!(with(&|q| (q.low, q.high, q.step) = (i64::MIN, i64::MAX, 1)));
         assert!(with(&|q| (q.low, q.missing) = (100, NoValue::Zero)));
+        assert!(with(&|q| (q.low, q.weighing) = (100, Weighing::Weight)));
+        assert!(with(&|q| (q.missing, q.weighing) = (NoValue::Skip, Weighing::Weighted)));
     }
 }

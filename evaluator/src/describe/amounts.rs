@@ -2,19 +2,19 @@
 
 use super::Table;
 use crate::answer::{AnswerError, Answers, Evaluator, QueryError};
-use crate::cube::{Cuboid, NoValue, Quantity};
-use crate::law::{ErrorLaw, Term};
-use crate::plan::{Plan, Subject};
-use crate::recover::{Nothing, RecoverError, Recovery};
+use crate::cube::{NoValue, Weighing};
+use crate::recover::RecoverError;
 use crate::render::{self, ResultFigure};
 use serde::Serialize;
-use std::sync::Arc;
 
 /// A number that rows have, and what can be asked of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DescribedAmount {
     /// As queries name it: `SUM(name)`.
     pub name: String,
+    /// What it is to weights of rows.
+    #[serde(skip_serializing_if = "Weighing::is_plain")]
+    pub weighing: Weighing,
     /// What it is measured in.
     pub unit: Option<String>,
     /// More for people.
@@ -38,54 +38,17 @@ pub struct DescribedAmount {
     pub more_tables: u64,
 }
 
-/// The channels that a sum is told by, without their integers: what their errors are is in the plan.
-struct Told {
-    quantity: Arc<Quantity>,
-    sum: Evaluator<Nothing>,
-    count: Option<Evaluator<Nothing>>,
-}
-
-impl Told {
-    fn new(answers: &Answers, plan: &Plan, quantity: &Arc<Quantity>) -> Result<Told, QueryError> {
-        let of = |subject: Subject| {
-            Ok::<_, QueryError>(Evaluator::new(Recovery::of(
-                &subject,
-                answers.cube().clone(),
-                plan.clone(),
-                Nothing,
-            )?))
-        };
-        let count = match (quantity.needs_count(), quantity.missing) {
-            (false, _) => None,
-            (true, NoValue::Skip) => Some(of(Subject::Valued(quantity.clone()))?),
-            (true, NoValue::Stop | NoValue::Zero) => Some(of(Subject::Rows)?),
-        };
-        Ok(Told { quantity: quantity.clone(), sum: of(Subject::Sum(quantity.clone()))?, count })
-    }
-
-    /// The law of the error of the sum that is known least well: the worst of each channel, whose noises are independent.
-    fn worst(&self, cuboid: &Cuboid) -> Result<ErrorLaw, AnswerError> {
-        let times = |by: f64, law: &ErrorLaw| -> Vec<Term> {
-            law.terms().iter().map(|t| Term { coefficient: by * t.coefficient, ..*t }).collect()
-        };
-        let mut terms = times(self.quantity.half_step(), &*self.sum.worst_cell_law(cuboid)?);
-        if let Some(count) = &self.count {
-            terms.extend(times(self.quantity.middle(), &*count.worst_cell_law(cuboid)?));
-        }
-        Ok(ErrorLaw::new(terms)?)
-    }
-}
-
 impl Answers {
     /// The numbers whose sums can be asked for, with the errors of at most so many tables of each.
     pub(crate) fn amounts(&self, level: f64, tables: usize) -> Result<Vec<DescribedAmount>, QueryError> {
         let (cube, plan) = (self.cube(), self.release().plan(self.cube())?);
         let mut out = Vec::new();
         for (quantity, asked) in plan.summed() {
-            let told = Told::new(self, &plan, quantity)?;
+            let few = || asked.iter().take(tables);
+            let laws = Evaluator::worst_sums(self.cube(), &plan, quantity, few().map(|t| &t.cuboid))?;
             let mut own = Vec::new();
-            for t in asked.iter().take(tables) {
-                let (std_error, margin) = match told.worst(&t.cuboid) {
+            for (t, law) in few().zip(laws) {
+                let (std_error, margin) = match law {
                     // A description is no place to wait.
                     Err(AnswerError::Recover(RecoverError::TooMuch(_))) => (None, None),
                     law => law.map(|law| (Some(law.std_error()), Some(law.half_width(level))))?,
@@ -105,6 +68,7 @@ impl Answers {
             let note = format!("{}{counted}", quantity.note());
             out.push(DescribedAmount {
                 name: quantity.name.clone(),
+                weighing: quantity.weighing,
                 unit: quantity.unit.clone(),
                 description: quantity.description.clone(),
                 low: quantity.low(),

@@ -2,7 +2,7 @@
 
 use crate::answer::keys::Questions;
 use crate::answer::{Answers, Options};
-use crate::cube::{Cube, Level};
+use crate::cube::{Cube, Level, Weighing};
 use crate::projection::answer::Estimator;
 use crate::sql::{quoted as name, quoted_level as level_name};
 
@@ -71,7 +71,7 @@ pub(super) fn of_tables(answers: &Answers) -> Vec<String> {
 fn of_amounts(answers: &Answers, from: &str) -> Option<String> {
     let cube = answers.cube();
     let plan = answers.release().plan(cube).ok()?;
-    let (quantity, tables) = plan.summed().next()?;
+    let (quantity, tables) = plan.summed().find(|(quantity, _)| quantity.weighing != Weighing::Weight)?;
     let own = tables.iter().filter(|t| !t.cuboid.is_empty());
     let smallest =
         own.filter_map(|t| Some((cube.cells(&t.cuboid).filter(|n| *n <= CELLS)?, t))).min_by_key(|s| s.0);

@@ -15,7 +15,7 @@ pub use statement::Shown;
 
 use crate::answer::keys::Questions;
 use crate::answer::{AnswerError, Answers, QueryError};
-use crate::cube::{Cube, Level};
+use crate::cube::{Concept, Cube, Level};
 use crate::projection::answer::Estimator;
 use crate::recover::RecoverError;
 use crate::release::{Manifest, SignerKind};
@@ -42,8 +42,8 @@ pub struct Description {
     pub made: String,
     /// Who signed.
     pub signed: String,
-    /// Whether it was signed with a key of an agency's own.
-    pub official: bool,
+    /// Whether it was signed with a lasting key, not a throw-away one, and with noise that nobody can draw again. Whose key that is, no file shows.
+    pub own_key: bool,
     /// Whom it protects and how well: the sentence that `verify` checks.
     pub protects: String,
     /// The dimensions.
@@ -72,6 +72,15 @@ pub struct Description {
 pub struct Dimension {
     /// Its name.
     pub name: String,
+    /// What it is, in a line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// What its numbers are measured in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// What kind of thing it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concept: Option<Concept>,
     /// Its levels, the finest first. None where the categories are any text.
     pub levels: Vec<Categories>,
 }
@@ -85,6 +94,21 @@ pub struct Categories {
     pub numeric: bool,
     /// In their order.
     pub categories: Vec<String>,
+    /// What people call each, empty where that is not said; none where it is said of none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels: Option<Vec<String>>,
+}
+
+impl Categories {
+    /// As people read them: `9E (Endeavor Air)`.
+    pub(super) fn shown(&self) -> Vec<String> {
+        let Some(labels) = &self.labels else { return self.categories.clone() };
+        let both = |(code, label): (&String, &String)| match label.as_str() {
+            "" => code.clone(),
+            label => format!("{code} ({label})"),
+        };
+        self.categories.iter().zip(labels).map(both).collect()
+    }
 }
 
 /// A table that can be asked for.
@@ -121,7 +145,7 @@ pub const TABLES: usize = 40;
 
 fn about(m: &Manifest, cube: &Cube, level: f64) -> Description {
     let a = &m.about;
-    let official = m.signer.kind == SignerKind::Agency && !m.is_not_private();
+    let own_key = m.signer.kind == SignerKind::Agency && !m.is_not_private();
     Description {
         name: a.name.clone(),
         title: a.title.clone(),
@@ -142,7 +166,7 @@ fn about(m: &Manifest, cube: &Cube, level: f64) -> Description {
             SignerKind::Agency => format!("with the key {}", m.signer.public_key),
             _ => "with a throw-away key: nothing shows who made it".into(),
         },
-        official,
+        own_key,
         protects: m.privacy.note.clone(),
         dimensions: dimensions(cube),
         tables: Vec::new(),
@@ -163,8 +187,16 @@ fn dimensions(cube: &Cube) -> Vec<Dimension> {
             name: cube.level_name(level),
             numeric: level.of(cube).is_numeric(),
             categories: level.of(cube).labels.clone(),
+            labels: dimension.labels(level.level).map(<[String]>::to_vec),
         };
-        Dimension { name: dimension.name.clone(), levels: levels.map(categories).collect() }
+        let legend = dimension.legend();
+        Dimension {
+            name: dimension.name.clone(),
+            description: legend.and_then(|l| l.description.clone()),
+            unit: legend.and_then(|l| l.unit.clone()),
+            concept: legend.and_then(|l| l.concept),
+            levels: levels.map(categories).collect(),
+        }
     };
     cube.dimensions.iter().enumerate().map(of).collect()
 }

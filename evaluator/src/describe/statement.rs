@@ -51,8 +51,16 @@ impl Shown {
         let levels = of.dimensions.iter().flat_map(|d| &d.levels);
         let same = |name: &str| name.eq_ignore_ascii_case(one);
         if let Some(level) = levels.clone().find(|l| same(&l.name)) {
-            let rows = level.categories.iter().map(|c| vec![ResultCell::Label(c.clone())]).collect();
-            return Ok(table(&[(&level.name, ColumnKind::Text)], rows, of.level));
+            let codes = level.categories.iter().map(|c| vec![ResultCell::Label(c.clone())]);
+            let Some(labels) = &level.labels else {
+                return Ok(table(&[(&level.name, ColumnKind::Text)], codes.collect(), of.level));
+            };
+            let both = |(mut row, label): (Vec<ResultCell>, &String)| {
+                row.push(ResultCell::Label(label.clone()));
+                row
+            };
+            let columns = [(&*level.name, ColumnKind::Text), ("label", ColumnKind::Text)];
+            return Ok(table(&columns, codes.zip(labels).map(both).collect(), of.level));
         }
         if let Some(d) = of.dimensions.iter().find(|d| same(&d.name)) {
             return Ok(dimensions(&Description { dimensions: vec![d.clone()], ..of.clone() }));
@@ -123,7 +131,7 @@ fn dimensions(of: &Description) -> ResultTable {
                 label(&d.name),
                 label(&l.name),
                 label(&l.categories.len().to_string()),
-                label(&cut(&l.categories, LONG)),
+                label(&cut(&l.shown(), LONG)),
             ]
         };
         d.levels.iter().map(row).collect()

@@ -1,6 +1,7 @@
 //! A description for people.
 
 use super::{Description, Table};
+use crate::cube::Weighing;
 use crate::render::WIDTH;
 use std::fmt::{self, Display, Formatter};
 
@@ -141,12 +142,18 @@ impl Display for Description {
             if d.levels.is_empty() {
                 writeln!(f, "  {}: any text", d.name)?;
             }
+            let unit = d.unit.as_ref().map(|unit| format!("in {unit}"));
+            let said: Vec<String> = d.description.clone().into_iter().chain(unit).collect();
+            if !said.is_empty() {
+                let line = format!("{}: {}", d.name, said.join(", "));
+                writeln!(f, "  {}", wrapped(&line, 4, width.min(WIDTH)))?;
+            }
             for level in &d.levels {
                 let n = level.categories.len();
                 let line = format!(
                     "{} ({n}): {}",
                     level.name,
-                    cut(&level.categories, LONG.max(width.saturating_sub(24)))
+                    cut(&level.shown(), LONG.max(width.saturating_sub(24)))
                 );
                 writeln!(f, "  {}", wrapped(&line, 4, width))?;
             }
@@ -159,15 +166,23 @@ impl Display for Description {
             writeln!(f, "  {}", wrapped(&format!("{}{about}", amount.note), 4, width.min(WIDTH)))?;
         }
         let what = if self.is_projection() {
-            "Counts of keys"
+            "Counts of keys".to_owned()
         } else {
-            "Tables, and all that can be summed from them"
+            match self.amounts.iter().find(|a| a.weighing == Weighing::Weight) {
+                Some(weight) => {
+                    format!("COUNT({}), rows by tables, and all that can be summed from them", weight.name)
+                }
+                None => "Tables, and all that can be summed from them".to_owned(),
+            }
         };
         writeln!(f, "\n{what}")?;
         tables(f, &self.tables, self.level, self.more_tables)?;
         for amount in &self.amounts {
             let unit = amount.unit.as_ref().map_or(String::new(), |u| format!(", in {u}"));
-            writeln!(f, "\nSums of {}{unit}", amount.name)?;
+            match amount.weighing {
+                Weighing::Weight => writeln!(f, "\nCOUNT(*), sums of the weights {}{unit}", amount.name)?,
+                Weighing::Plain | Weighing::Weighted => writeln!(f, "\nSums of {}{unit}", amount.name)?,
+            }
             tables(f, &amount.tables, self.level, amount.more_tables)?;
         }
         writeln!(f, "{}", wrapped(&errors_note(self), 0, width.min(WIDTH)))?;

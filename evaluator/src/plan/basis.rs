@@ -209,7 +209,7 @@ impl Inverse {
     }
 
     /// How many nodes there are.
-    pub fn nodes(&self) -> usize {
+    pub(crate) fn nodes(&self) -> usize {
         self.nodes
     }
 

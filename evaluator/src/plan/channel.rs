@@ -6,6 +6,8 @@
 use super::{Block, Measurement, Neighbours, Noise, Table};
 use crate::cube::{Cuboid, NoValue, Quantity, Summand};
 use crate::exact::Rational;
+#[cfg(feature = "faults")]
+use crate::planted::{self, Planted};
 use std::sync::Arc;
 
 /// What rows add up to.
@@ -32,6 +34,8 @@ pub enum Subject {
 impl Subject {
     /// The most that one unit adds to the cells, all together.
     pub fn most(&self, max_rows: u32) -> u128 {
+        #[cfg(feature = "faults")]
+        let max_rows = if planted::on(Planted::OneRow) { 1 } else { max_rows };
         match self {
             Subject::Rows | Subject::Valued(_) | Subject::Below(_) | Subject::Above(_) => max_rows.into(),
             Subject::CutUnits => 1,

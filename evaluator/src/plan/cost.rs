@@ -32,6 +32,8 @@ pub use terms::{CostError, WorstCase};
 use super::{Channel, Copy, Form, Measurement, Mode, Neighbours, Noise, Plan, Subject};
 use crate::cube::{Frame, Quantity};
 use crate::exact::Rational;
+#[cfg(feature = "faults")]
+use crate::planted::{self, Planted};
 use std::sync::Arc;
 use terms::{FRACTION_BITS, fixed_point_up};
 
@@ -241,6 +243,10 @@ fn of_channel(
         };
         last = Some((moved, (cost, fixed)));
         each(cost);
+        #[cfg(feature = "faults")]
+        if planted::on(Planted::Forgotten) && index == 1 {
+            continue;
+        }
         if m.block.form() != Form::Rows {
             others += 1;
             total = fixed.and_then(|c| total.checked_add(c)).ok_or(CostError::Overflow(index))?;

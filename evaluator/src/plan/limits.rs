@@ -18,7 +18,7 @@ pub(crate) const MAX_DIMENSIONS: usize = 4096;
 /// The most levels of a dimension, total included.
 pub(crate) const MAX_LEVELS: usize = 64;
 /// The most nodes of a level.
-pub(crate) const MAX_NODES: usize = 1 << 21;
+pub(crate) const MAX_NODES: usize = 1 << 24;
 /// The longest name or label, in bytes.
 pub(crate) const MAX_TEXT: usize = 4096;
 /// The most tables in the workload.
@@ -26,9 +26,9 @@ pub(crate) const MAX_TABLES: usize = 1 << 18;
 /// The most measurements.
 pub const MAX_MEASUREMENTS: usize = 1 << 18;
 /// The most cells of a measured table.
-pub const MAX_CELLS: u64 = 1 << 31;
+pub const MAX_CELLS: u64 = 1 << 34;
 /// The most values of one measurement: coefficients are more than cells, by less than one bit a dimension.
-pub(crate) const MAX_VALUES: u64 = 1 << 32;
+pub(crate) const MAX_VALUES: u64 = 1 << 35;
 /// The most cells of a table that rows are written over.
 pub(crate) const MAX_ROW_CELLS: u64 = 1 << 20;
 /// The most tables published without noise: they are compared two by two.

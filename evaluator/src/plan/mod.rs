@@ -18,6 +18,7 @@ mod objective;
 mod ranges;
 pub mod round;
 mod selected;
+pub mod slices;
 pub mod strategy;
 mod types;
 pub mod weights;

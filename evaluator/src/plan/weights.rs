@@ -114,6 +114,25 @@ impl NodeWeights {
         Ok(NodeWeights { parent, factors, first, contrasts, shares, norms })
     }
 
+    /// Those of some nodes, which are whole groups, below these parents.
+    pub(crate) fn slice(&self, nodes: &[u32], parent: Vec<u32>) -> NodeWeights {
+        let groups = parent.iter().max().map_or(0, |&p| p as usize + 1);
+        let mut first = vec![u32::MAX; groups];
+        for (node, &p) in parent.iter().enumerate() {
+            let first = &mut first[p as usize];
+            *first = (*first).min(node as u32);
+        }
+        let of = |node: &u32| *node as usize;
+        NodeWeights {
+            parent,
+            factors: nodes.iter().map(|n| self.factors[of(n)]).collect(),
+            first,
+            contrasts: nodes.iter().map(|n| self.contrasts[of(n)]).collect(),
+            shares: nodes.iter().map(|n| self.shares[of(n)]).collect(),
+            norms: nodes.iter().map(|n| self.norms[of(n)]).collect(),
+        }
+    }
+
     /// For each node the coarser one it is below.
     pub fn parent(&self) -> &[u32] {
         &self.parent

@@ -7,7 +7,7 @@
 
 use super::exp::weights;
 use super::random::{Purpose, Stream};
-use super::shape::{NEVER, Nodes, Shape, Sums, Target, barred, padded, views};
+use super::shape::{Look, NEVER, Nodes, Shape, Sums, Target, barred, few, nothing, padded, views};
 use super::{CHUNK, RecordsError, share, start};
 use crate::watch::Watch;
 
@@ -101,6 +101,21 @@ impl<'a> Chain<'a> {
         let mut finest = std::mem::take(&mut nodes[own[0]]);
         share::each(way.threads, finest.chunks_mut(CHUNK).enumerate(), |(chunk, drawn)| {
             let mut stream = Stream::new(way.seed, Purpose::Sweep, place, chunk as u64);
+            if own.len() == 1 {
+                let (size, first) = (shape.columns[own[0]].size, chunk * CHUNK);
+                let few: Option<Few> = match sizes[0] / 4 {
+                    1 => Some(draw_few::<1>),
+                    2 => Some(draw_few::<2>),
+                    3 => Some(draw_few::<3>),
+                    4 => Some(draw_few::<4>),
+                    5 => Some(draw_few::<5>),
+                    6 => Some(draw_few::<6>),
+                    _ => None,
+                };
+                if let Some(few) = few {
+                    return few(&Look::all(&views, nodes), size, first, drawn, &mut stream);
+                }
+            }
             let mut sums = Sums::new(shape, attribute, piece);
             for (at, drawn) in drawn.chunks_mut(piece).enumerate() {
                 let first = chunk * CHUNK + at * piece;
@@ -142,16 +157,39 @@ impl<'a> Chain<'a> {
     }
 }
 
+/// Draws one attribute of records from a first one on, where it has one level and few nodes.
+type Few = fn(&[Look], usize, usize, &mut [u32], &mut Stream);
+
+fn draw_few<const N: usize>(
+    looks: &[Look],
+    size: usize,
+    first: usize,
+    drawn: &mut [u32],
+    stream: &mut Stream,
+) {
+    let empty = nothing::<N>(size);
+    for (i, drawn) in drawn.iter_mut().enumerate() {
+        let mut sums = few::<N>(looks, first + i, &empty);
+        let (scores, unit) = (sums.as_flattened_mut(), stream.unit());
+        if weights(scores) > NEVER / 2.0 {
+            *drawn = pick(scores, unit);
+        }
+    }
+}
+
 /// A node with probability in proportion to its weight.
+#[inline]
 fn pick(weights: &mut [f32], unit: f32) -> u32 {
     let mut sum = 0.0;
-    weights.iter_mut().for_each(|w| {
+    for w in &mut *weights {
         sum += *w;
         *w = sum;
-    });
-    let at = unit * sum;
-    let below = weights.iter().filter(|w| **w <= at).count();
-    below.min(weights.len() - 1) as u32
+    }
+    let (at, mut below) = (unit * sum, 0);
+    for w in &*weights {
+        below += u32::from(*w <= at);
+    }
+    below.min(weights.len() as u32 - 1)
 }
 
 #[cfg(test)]

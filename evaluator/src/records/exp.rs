@@ -1,9 +1,12 @@
 //! The exponential function of many numbers, of additions and products alone: the same bits on every machine, several numbers at a time.
+//!
+//! Loops over many numbers are plain ones here and in the files that call this: builds of several units do not always build what iterators call back into the loop.
 
 /// 1.5 · 2²³: what is added to it is rounded to a whole number.
 const ROUND: f32 = 12_582_912.0;
 
 /// `eˣ` for x between −80 and 80, within 3 parts in 10⁷; below it is 0.
+#[inline(always)]
 fn exp(x: f32) -> f32 {
     let t = x.clamp(-80.0, 80.0) * std::f32::consts::LOG2_E;
     let shifted = t + ROUND;
@@ -16,14 +19,31 @@ fn exp(x: f32) -> f32 {
 }
 
 /// Puts `eˣ⁻ᵐ` in the place of each x, m the largest of them, and gives back m.
+#[inline]
 pub(super) fn weights(of: &mut [f32]) -> f32 {
     let larger = |m: f32, x: f32| if x > m { x } else { m };
     let (lanes, rest) = of.as_chunks_mut::<4>();
     let mut each = [f32::MIN; 4];
-    lanes.iter().for_each(|x| (0..4).for_each(|i| each[i] = larger(each[i], x[i])));
-    let most = each.iter().chain(&*rest).fold(f32::MIN, |m, x| larger(m, *x));
-    lanes.iter_mut().for_each(|x| *x = x.map(|x| exp(x - most)));
-    rest.iter_mut().for_each(|x| *x = exp(*x - most));
+    for x in &*lanes {
+        for i in 0..4 {
+            each[i] = larger(each[i], x[i]);
+        }
+    }
+    let mut most = f32::MIN;
+    for x in each {
+        most = larger(most, x);
+    }
+    for x in &*rest {
+        most = larger(most, *x);
+    }
+    for x in lanes {
+        for i in 0..4 {
+            x[i] = exp(x[i] - most);
+        }
+    }
+    for x in rest {
+        *x = exp(*x - most);
+    }
     most
 }
 

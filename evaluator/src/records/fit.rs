@@ -24,15 +24,28 @@ const LIGHT: f64 = 5e8;
 const PASSES: usize = 8;
 const SETTLED: usize = 200;
 
+/// How often the chain goes over all records, and the quench at most.
+fn often(work: f64, rows: f64) -> (usize, usize) {
+    let heavy = (work * rows / LIGHT).max(1.0);
+    let sweeps = ((SWEEPS as f64 / heavy) as usize).max(LEAST_SWEEPS);
+    (sweeps, if heavy > 2.0 { PASSES / 2 } else { PASSES })
+}
+
+/// How often all numbers of so many records are looked at, or at most, the second chain's included.
+pub(super) fn rounds(work: f64, rows: f64) -> f64 {
+    let (sweeps, passes) = often(work, rows);
+    let second = LEAST_SWEEPS as f64 * (SECOND as f64).min(rows) / rows.max(1.0);
+    // A pass takes about two sweeps: moves are made one after the other.
+    (sweeps + 2 * passes) as f64 + second
+}
+
 /// Fits so many records to a shape.
 pub(super) fn fit(shape: &Shape, way: Way, watch: &Watch) -> Result<Made, RecordsError> {
     let mut nodes = start::start(shape, way.rows, way.seed, way.threads)?;
     if way.rows == 0 {
         return Ok(Made { nodes, sweeps: 0, chains: 1.0 });
     }
-    let heavy = (shape.work() * way.rows as f64 / LIGHT).max(1.0);
-    let sweeps = ((SWEEPS as f64 / heavy) as usize).max(LEAST_SWEEPS);
-    let passes = if heavy > 2.0 { PASSES / 2 } else { PASSES };
+    let (sweeps, passes) = often(shape.work(), way.rows as f64);
     let mut chain = chain::Chain::new(shape, way);
     let stage = watch.stage("drawing", (sweeps * way.rows) as u64);
     for sweep in 0..sweeps {

@@ -8,8 +8,12 @@
 //! | [`chain`] | a Gibbs chain that learns: what no table says stays as random as it can be |
 //! | [`exact`] | tables published exactly are met exactly |
 //! | [`quench`] | what the chain leaves to chance is taken away |
+//! | [`amounts`] | what the release says of sums, and the amounts that records get |
+//! | [`numbers`] | numbers with given sums |
+//! | [`spread`] | how they lie between those sums |
 //! | [`values`] | nodes become labels, numbers and days |
 //! | [`tabulate`] | questions counted among records, beside the release's answers |
+//! | [`likeness`] | how near records would come to people that everybody may know |
 //! | [`report`] | what records say of themselves |
 //!
 //! Nothing but what is published enters, so records cost no privacy. Two runs with one seed are equal to the last bit, on any machine and any number of threads:
@@ -18,15 +22,19 @@
 //! Records are biased: intervals belong to the release. For a cell of a released table the truth lies within the release's interval, so a count of the records misses
 //! it by at most the margin and the gap between the two, which is known. Of what the release cannot answer they prove nothing.
 
+mod amounts;
 mod chain;
 mod exact;
 mod exp;
 mod fit;
+mod likeness;
+mod numbers;
 mod quench;
 mod random;
 mod report;
 mod shape;
 mod share;
+mod spread;
 mod start;
 mod tabulate;
 mod targets;
@@ -38,12 +46,15 @@ use crate::answer::{AnswerError, Several};
 use crate::recover::RecoverError;
 use crate::render::csv_field as field;
 use crate::watch::Watch;
-pub use report::RecordsReport;
 pub(crate) use report::{Gap, Source};
 pub(crate) use shape::Target;
-pub use tabulate::{Read, Tabulated, beside};
 pub(crate) use values::RecordColumn;
-pub use values::Values;
+pub use {
+    likeness::{Likeness, People, seconds},
+    report::RecordsReport,
+    tabulate::{Read, Tabulated, beside},
+    values::Values,
+};
 
 /// Records whose random numbers are of one stream.
 const CHUNK: usize = 4096;
@@ -98,6 +109,12 @@ pub enum RecordsError {
         /// What stands in it.
         text: String,
     },
+    /// A file of something else.
+    #[error("no column of the file tells {0}: it has no records of the release")]
+    NoColumn(String),
+    /// A group that nothing names.
+    #[error("beside records every level of GROUP BY is shown: add {0} to SELECT")]
+    Unnamed(String),
     /// A level that records do not have.
     #[error("the records do not tell {0}")]
     Absent(String),
@@ -191,9 +208,17 @@ impl Records {
     }
 }
 
-/// Records of a release, or of several of the same people.
-pub fn records(of: &Several, options: &Options, watch: &Watch) -> Result<Records, RecordsError> {
-    let wanted = targets::wanted(of, watch)?;
+/// Records as nodes.
+struct Fitted {
+    wanted: targets::Wanted,
+    made: fit::Made,
+    rows: usize,
+    weight: f64,
+    threads: usize,
+}
+
+/// Fits records to what is said of their tables.
+fn fitted(wanted: targets::Wanted, options: &Options, watch: &Watch) -> Result<Fitted, RecordsError> {
     let shape = &wanted.shape;
     let whole = whole(shape.total);
     let rows = options.rows.unwrap_or(whole);
@@ -209,8 +234,20 @@ pub fn records(of: &Several, options: &Options, watch: &Watch) -> Result<Records
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = if options.threads == 0 { cores() } else { options.threads };
     let made = fit::fit(shape, chain::Way { seed: options.seed, threads, rows }, watch)?;
+    Ok(Fitted { wanted, made, rows, weight, threads })
+}
+
+/// Records of a release, or of several of the same people.
+pub fn records(of: &Several, options: &Options, watch: &Watch) -> Result<Records, RecordsError> {
+    let mut wanted = targets::wanted(of, watch)?;
+    let amounts = amounts::told(of, &mut wanted, watch)?;
+    let Fitted { wanted, made, rows, weight, threads } = fitted(wanted, options, watch)?;
+    let shape = &wanted.shape;
     let gaps = report::gaps(shape, &made.nodes, rows, weight, threads);
     let cube = of.releases()[0].cube();
+    let (nodes, seed) = (&made.nodes, options.seed);
+    let mut given = amounts
+        .give(&amounts::Receivers { wanted: &wanted, cube, nodes, rows, weight, seed, threads }, watch)?;
     let gap = |((t, cuboid), (mean, largest)): ((&Target, &crate::cube::Cuboid), (f64, f64))| {
         let (cells, std_error) = (t.estimates.len() as u64, f64::from(t.error));
         t.asked.then(|| Gap { table: cube.describe(cuboid), cells, std_error, mean, largest })
@@ -234,12 +271,15 @@ pub fn records(of: &Several, options: &Options, watch: &Watch) -> Result<Records
         chains: made.chains,
         in_closed_cells: report::in_closed(shape, &made.nodes, rows),
         untold: wanted.untold,
+        amounts: std::mem::take(&mut given.reports),
         notes: Vec::new(),
     };
     let levels = shape.attributes.iter().map(|a| (wanted.levels[a.columns[0]], a.columns[0]));
-    let columns: Vec<RecordColumn> =
+    let mut columns: Vec<RecordColumn> =
         levels.map(|(level, c)| values::drawn(cube, level, &made.nodes[c], options.seed)).collect();
     report.notes = report::notes(&report, cube, &columns);
+    report.notes.append(&mut given.notes);
+    columns.append(&mut given.columns);
     Ok(Records { columns, report })
 }
 

@@ -101,8 +101,13 @@ impl Quench {
                     }
                     let now = node(0);
                     scores[now] += leaving[0];
-                    let largest = |m: usize, v: usize| if scores[v] > scores[m] { v } else { m };
-                    *best = (0..scores.len()).fold(now, largest) as u32;
+                    let (mut largest, mut most) = (now, scores[now]);
+                    for (v, &score) in scores.iter().enumerate() {
+                        if score > most {
+                            (largest, most) = (v, score);
+                        }
+                    }
+                    *best = largest as u32;
                 }
             });
             for (&record, to) in block.iter().zip(best) {

@@ -16,6 +16,10 @@ pub(super) enum Purpose {
     Exact = 5,
     /// Numbers and days inside their bins.
     Inside = 6,
+    /// Amounts: which records have one, numbers, and records in random order.
+    Amount = 7,
+    /// People of whom records are tried out.
+    People = 8,
 }
 
 /// The numbers of one place.

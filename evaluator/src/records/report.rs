@@ -20,6 +20,27 @@ pub struct Gap {
     pub largest: f64,
 }
 
+/// How far an amount's sums are from the release's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct AmountReport {
+    /// What the release calls it.
+    pub name: String,
+    /// What the records call it.
+    pub column: String,
+    /// Its values are multiples of it.
+    pub step: f64,
+    /// What it is measured in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// Records that have a value.
+    pub with_value: u64,
+    /// The tables of its sums that were asked for, in its own units.
+    pub sums: Vec<Gap>,
+    /// Where rows may have no value, the same tables of those that have one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub valued: Vec<Gap>,
+}
+
 /// All that is said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RecordsReport {
@@ -47,6 +68,9 @@ pub struct RecordsReport {
     pub in_closed_cells: u64,
     /// Tables that the release does not tell cell by cell: nothing holds the records to them.
     pub untold: Vec<String>,
+    /// The amounts that records have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) amounts: Vec<AmountReport>,
     /// What else is to be known, in sentences.
     pub notes: Vec<String>,
 }
@@ -156,10 +180,27 @@ pub(super) fn notes(of: &RecordsReport, cube: &Cube, columns: &[RecordColumn]) -
     notes
 }
 
+/// Adds the tables with the largest gaps to a text.
+fn list(tables: &[Gap], places: usize, out: &mut String) {
+    const SHOWN: usize = 12;
+    let mut tables: Vec<&Gap> = tables.iter().collect();
+    tables.sort_by(|a, b| b.errors().total_cmp(&a.errors()).then_with(|| a.table.cmp(&b.table)));
+    for t in tables.iter().take(SHOWN) {
+        let errors = match t.std_error {
+            0.0 => "exact".into(),
+            s => format!("{:.2} and {:.2} standard errors", t.mean / s, t.largest / s),
+        };
+        let Gap { table, mean, largest, .. } = t;
+        out.push_str(&format!("          {table}: {mean:.places$} and {largest:.places$} ({errors})\n"));
+    }
+    if tables.len() > SHOWN {
+        out.push_str(&format!("          and {} more tables, nearer\n", tables.len() - SHOWN));
+    }
+}
+
 impl RecordsReport {
     /// As people read it: of many tables those with the largest gaps.
     pub fn text(&self) -> String {
-        const SHOWN: usize = 12;
         let mut out = String::new();
         let of = self
             .releases
@@ -171,18 +212,20 @@ impl RecordsReport {
             "chain     {} sweeps; a second one differs {:.2} times as much as chance\n",
             self.sweeps, self.chains
         ));
-        let mut tables: Vec<&Gap> = self.tables.iter().collect();
-        tables.sort_by(|a, b| b.errors().total_cmp(&a.errors()).then_with(|| a.table.cmp(&b.table)));
         out.push_str("gaps      between the release's estimates and the records, mean and largest of a table's cells\n");
-        for t in tables.iter().take(SHOWN) {
-            let errors = match t.std_error {
-                0.0 => "exact".into(),
-                s => format!("{:.2} and {:.2} standard errors", t.mean / s, t.largest / s),
-            };
-            out.push_str(&format!("          {}: {:.1} and {:.1} ({errors})\n", t.table, t.mean, t.largest));
-        }
-        if tables.len() > SHOWN {
-            out.push_str(&format!("          and {} more tables, nearer\n", tables.len() - SHOWN));
+        list(&self.tables, 1, &mut out);
+        for amount in &self.amounts {
+            let unit = amount.unit.as_ref().map_or(String::new(), |u| format!(", in {u}"));
+            out.push_str(&format!("sums      of {}{unit}: gaps as above\n", amount.column));
+            let places = amount.step.to_string().split_once('.').map_or(0, |(_, places)| places.len());
+            list(&amount.sums, places + 1, &mut out);
+            if !amount.valued.is_empty() {
+                out.push_str(&format!(
+                    "values    {} of {} records have one\n",
+                    amount.with_value, self.records
+                ));
+                list(&amount.valued, 1, &mut out);
+            }
         }
         self.notes.iter().for_each(|note| out.push_str(&format!("note      {note}\n")));
         out

@@ -97,7 +97,25 @@ impl Shape {
     /// The records' own table.
     pub(super) fn count(&self, columns: &[usize], nodes: &Nodes, rows: usize) -> Vec<u32> {
         let mut counts = vec![0; self.sizes(columns).product()];
-        self.cells(columns, nodes, rows).for_each(|cell| counts[cell] += 1);
+        match *columns {
+            [only] => {
+                for &node in &nodes[only][..rows] {
+                    counts[node as usize] += 1;
+                }
+            }
+            [one, other] => {
+                let (one, other, size) =
+                    (&nodes[one][..rows], &nodes[other][..rows], self.columns[other].size);
+                for r in 0..rows {
+                    counts[one[r] as usize * size + other[r] as usize] += 1;
+                }
+            }
+            _ => {
+                for cell in self.cells(columns, nodes, rows) {
+                    counts[cell] += 1;
+                }
+            }
+        }
         counts
     }
 
@@ -242,8 +260,58 @@ impl Sums {
     }
 }
 
+/// A view as it is looked at for one record after the other.
+pub(super) struct Look<'a> {
+    values: &'a [f32],
+    /// The nodes of the other columns with their steps.
+    others: Vec<(&'a [u32], usize)>,
+}
+
+impl<'a> Look<'a> {
+    pub(super) fn all(views: &'a [View], nodes: &'a Nodes) -> Vec<Look<'a>> {
+        let others = |view: &'a View| view.others.iter().map(|&(c, step)| (&nodes[c][..], step)).collect();
+        views.iter().map(|view| Look { values: &view.values, others: others(view) }).collect()
+    }
+
+    #[inline(always)]
+    fn place(&self, record: usize) -> usize {
+        match self.others[..] {
+            [(nodes, step)] => nodes[record] as usize * step,
+            _ => self.others.iter().map(|(nodes, step)| nodes[record] as usize * step).sum(),
+        }
+    }
+}
+
+/// What is added up for one record of an attribute with one level and few nodes, without a way through memory; in the order of [`Sums::add_up`], so that
+/// the sums are the same.
+#[inline(always)]
+pub(super) fn few<const N: usize>(looks: &[Look], record: usize, empty: &[Lanes; N]) -> [Lanes; N] {
+    let mut sums = *empty;
+    for look in looks {
+        let (row, _) = look.values[look.place(record)..].as_chunks::<4>();
+        let row = &row[..N];
+        for lane in 0..N {
+            for i in 0..4 {
+                sums[lane][i] += row[lane][i];
+            }
+        }
+    }
+    sums
+}
+
+/// What is there before anything is added: closed where there are no nodes.
+pub(super) fn nothing<const N: usize>(size: usize) -> [Lanes; N] {
+    std::array::from_fn(|lane| std::array::from_fn(|i| if lane * 4 + i < size { 0.0 } else { NEVER }))
+}
+
 /// Adds numbers to as many.
+#[inline(always)]
 fn add(to: &mut [f32], from: &[f32]) {
     let (to, from) = (to.as_chunks_mut::<4>().0, from.as_chunks::<4>().0);
-    to.iter_mut().zip(from).for_each(|(to, from)| (0..4).for_each(|i| to[i] += from[i]));
+    let from = &from[..to.len()];
+    for (lane, to) in to.iter_mut().enumerate() {
+        for i in 0..4 {
+            to[i] += from[lane][i];
+        }
+    }
 }

@@ -5,10 +5,10 @@
 
 use super::RecordsError;
 use super::shape::{Attribute, Closed, Column, Shape, Target};
-use crate::answer::{Answers, Several};
+use crate::answer::{Answers, Evaluator, Several};
 use crate::cube::{Cube, Cuboid, Level};
-use crate::recover::RecoverError;
 use crate::recover::zeros::Lumped;
+use crate::recover::{RecoverError, Recovery, Source};
 use crate::watch::Watch;
 use std::collections::BTreeSet;
 
@@ -40,22 +40,8 @@ pub(super) fn wanted(of: &Several, watch: &Watch) -> Result<Wanted, RecordsError
     if releases.iter().any(|r| r.cube() != cube) {
         return Err(RecordsError::Cubes);
     }
-    let mut asked: BTreeSet<Cuboid> = BTreeSet::new();
-    let mut untold = Vec::new();
-    for r in releases {
-        let plan = r.evaluator().recovery().plan();
-        for cuboid in plan.rows().workload.iter().map(|t| &t.cuboid).chain(&plan.exact) {
-            match r.evaluator().recovery().check_determined(cuboid) {
-                Ok(()) => {
-                    asked.insert(cuboid.clone());
-                }
-                Err(RecoverError::NotDetermined(_) | RecoverError::NotHeld(_)) => {
-                    untold.push(cube.describe(cuboid))
-                }
-                Err(other) => return Err(other.into()),
-            }
-        }
-    }
+    let (asked, untold) = asked(releases)?;
+    let untold = untold.iter().map(|c| cube.describe(c)).collect();
     let cuboids = with_lower(&asked);
     let cells = cuboids.iter().try_fold(0u64, |n, c| n.checked_add(cube.cells(c)?)).unwrap_or(u64::MAX);
     if cells > MOST_CELLS {
@@ -68,30 +54,70 @@ pub(super) fn wanted(of: &Several, watch: &Watch) -> Result<Wanted, RecordsError
         return Err(RecordsError::Nothing);
     }
     let stage = watch.stage("recovering", cuboids.len() as u64);
-    for cuboid in &cuboids {
+    let mut told = Vec::with_capacity(cuboids.len());
+    for cuboid in cuboids {
         if watch.is_stopped() {
             return Err(RecordsError::Stopped);
         }
-        let columns = at(&levels, cuboid);
-        shape.tables.push(target(releases, cuboid, columns, asked.contains(cuboid))?);
+        let columns = at(&levels, &cuboid);
+        if let Some(table) = target(releases, &cuboid, columns, asked.contains(&cuboid))? {
+            shape.tables.push(table);
+            told.push(cuboid);
+        }
         stage.advance(1);
     }
     for (r, cuboid) in
         releases.iter().flat_map(|r| r.evaluator().recovery().zeros().iter().map(move |z| (r, &z.cuboid)))
     {
-        let recovery = r.evaluator().recovery();
-        let mut open = vec![1.0; recovery.frame().len(cuboid)];
-        recovery.zeros().clear(cube, &Lumped::whole(recovery.frame()), cuboid, &mut open);
-        let columns = at(&levels, cuboid);
-        let cells: Vec<bool> = open.into_iter().map(|v| v == 0.0).collect();
+        let new = closed(r.evaluator().recovery(), &levels, cuboid);
         // Several releases may declare different cells of one table.
-        match shape.closed.iter_mut().find(|c| c.columns == columns) {
-            Some(known) => known.cells.iter_mut().zip(&cells).for_each(|(known, new)| *known |= new),
-            None => shape.closed.push(Closed { columns, cells }),
+        match shape.closed.iter_mut().find(|c| c.columns == new.columns) {
+            Some(known) => known.cells.iter_mut().zip(&new.cells).for_each(|(known, new)| *known |= new),
+            None => shape.closed.push(new),
         }
     }
     shape.total = total(&shape);
-    Ok(Wanted { shape, levels, cuboids, untold })
+    Ok(Wanted { shape, levels, cuboids: told, untold })
+}
+
+/// The tables that were asked for: those that any of the releases tells cell by cell, and the others.
+pub(super) fn asked(releases: &[Answers]) -> Result<(BTreeSet<Cuboid>, BTreeSet<Cuboid>), RecordsError> {
+    let recoveries = || releases.iter().map(|r| r.evaluator().recovery());
+    let mut all: BTreeSet<&Cuboid> = BTreeSet::new();
+    for plan in recoveries().map(Recovery::plan) {
+        all.extend(plan.rows().workload.iter().map(|t| &t.cuboid).chain(&plan.exact));
+    }
+    let (mut told, mut untold) = (BTreeSet::new(), BTreeSet::new());
+    for cuboid in all {
+        let mut each = recoveries().map(|of| determined(of, cuboid));
+        let known = each.try_fold(false, |known, this| Ok::<_, RecordsError>(known || this?))?;
+        if known {
+            told.insert(cuboid.clone())
+        } else {
+            untold.insert(cuboid.clone())
+        };
+    }
+    Ok((told, untold))
+}
+
+/// Whether a release tells every cell of a table: it may have other tables.
+pub(super) fn determined<S: Source>(of: &Recovery<S>, cuboid: &Cuboid) -> Result<bool, RecordsError> {
+    // Of levels between those in use the next finer one tells.
+    let Some(telling) = of.frame().telling(cuboid).filter(|telling| of.holds(telling)) else {
+        return Ok(false);
+    };
+    match of.check_determined(&telling) {
+        Ok(()) => Ok(true),
+        Err(RecoverError::NotDetermined(_) | RecoverError::NotHeld(_)) => Ok(false),
+        Err(other) => Err(other.into()),
+    }
+}
+
+/// The cells of a cuboid that are declared empty.
+pub(super) fn closed<S: Source>(of: &Recovery<S>, levels: &[Level], cuboid: &Cuboid) -> Closed {
+    let mut open = vec![1.0; of.frame().len(cuboid)];
+    of.zeros().clear(of.cube(), &Lumped::whole(of.frame()), cuboid, &mut open);
+    Closed { columns: at(levels, cuboid), cells: open.into_iter().map(|v| v == 0.0).collect() }
 }
 
 /// What all cells of the best known table add up to.
@@ -102,7 +128,7 @@ fn total(shape: &Shape) -> f64 {
 }
 
 /// The tables with those of one and two of their dimensions: fewer dimensions first.
-fn with_lower(asked: &BTreeSet<Cuboid>) -> Vec<Cuboid> {
+pub(super) fn with_lower(asked: &BTreeSet<Cuboid>) -> Vec<Cuboid> {
     let mut all: BTreeSet<(usize, Cuboid)> = BTreeSet::new();
     let mut add = |c: Cuboid| {
         all.insert((c.len(), c));
@@ -121,7 +147,7 @@ fn with_lower(asked: &BTreeSet<Cuboid>) -> Vec<Cuboid> {
 }
 
 /// Attributes and columns of all levels of these cuboids.
-fn columns<'a>(cube: &Cube, cuboids: impl Iterator<Item = &'a Cuboid>) -> (Shape, Vec<Level>) {
+pub(super) fn columns<'a>(cube: &Cube, cuboids: impl Iterator<Item = &'a Cuboid>) -> (Shape, Vec<Level>) {
     let mut levels: Vec<Level> =
         cuboids.flat_map(Cuboid::iter).collect::<BTreeSet<_>>().into_iter().collect();
     // The finest of each dimension comes first.
@@ -145,49 +171,66 @@ fn columns<'a>(cube: &Cube, cuboids: impl Iterator<Item = &'a Cuboid>) -> (Shape
 }
 
 /// The columns of a cuboid.
-fn at(levels: &[Level], cuboid: &Cuboid) -> Vec<usize> {
+pub(super) fn at(levels: &[Level], cuboid: &Cuboid) -> Vec<usize> {
     cuboid.iter().filter_map(|level| levels.iter().position(|l| *l == level)).collect()
 }
 
-/// A table's estimates, combined by precision where several releases have it.
+/// A table's estimates, combined by precision where several releases have it; nothing where none does.
 fn target(
     releases: &[Answers],
     cuboid: &Cuboid,
     columns: Vec<usize>,
     asked: bool,
-) -> Result<Target, RecordsError> {
-    let mut told: Vec<(Vec<f64>, f64)> = Vec::new();
-    for r in releases.iter().filter(|r| r.evaluator().recovery().check_determined(cuboid).is_ok()) {
-        told.push((r.evaluator().recovery().table(cuboid)?, variance(r, cuboid)?));
-    }
-    let exact = told.iter().position(|(_, v)| *v == 0.0);
-    if let Some(at) = exact {
-        told = vec![told.swap_remove(at)];
-    }
-    let precision: f64 = told.iter().map(|(_, v)| 1.0 / v).sum();
-    let mut estimates = vec![0.0f64; told.first().map_or(0, |(e, _)| e.len())];
-    for (table, v) in &told {
-        let share = if told.len() == 1 { 1.0 } else { 1.0 / v / precision };
-        estimates.iter_mut().zip(table).for_each(|(to, e)| *to += share * e);
-    }
+) -> Result<Option<Target>, RecordsError> {
+    let tellers: Vec<_> = releases.iter().map(Answers::evaluator).collect();
+    let Some((estimates, variance)) = together(&tellers, cuboid)? else { return Ok(None) };
+    let exact = variance == 0.0;
     if estimates.iter().any(|e| !e.is_finite()) {
         return Err(RecordsError::NotFinite);
     }
     let whole = |e: &f64| if *e > 0.0 { (*e + 0.5) as u64 } else { 0 };
-    Ok(Target {
+    Ok(Some(Target {
         columns,
-        exact: exact.map(|_| estimates.iter().map(whole).collect()),
+        exact: exact.then(|| estimates.iter().map(whole).collect()),
         estimates: estimates.into_iter().map(|e| e as f32).collect(),
-        error: if exact.is_some() { 0.0 } else { libm::sqrt(1.0 / precision) as f32 },
+        error: libm::sqrt(variance) as f32,
         asked,
-    })
+    }))
+}
+
+/// A table as those tell it together that have it, by precision, and the mean variance of its cells; nothing where none does.
+pub(super) fn together<S: Source>(
+    tellers: &[&Evaluator<S>],
+    cuboid: &Cuboid,
+) -> Result<Option<(Vec<f64>, f64)>, RecordsError> {
+    let mut told = Vec::new();
+    for teller in tellers {
+        if determined(teller.recovery(), cuboid)? {
+            told.push((teller.recovery().table(cuboid)?, variance(teller, cuboid)?));
+        }
+    }
+    Ok(by_precision(told))
+}
+
+/// Estimates of one table, each with the mean variance of its cells, as one: weighted by precision, or the one that is exact.
+fn by_precision(mut told: Vec<(Vec<f64>, f64)>) -> Option<(Vec<f64>, f64)> {
+    if let Some(at) = told.iter().position(|(_, v)| *v == 0.0) {
+        return Some(told.swap_remove(at));
+    }
+    let precision: f64 = told.iter().map(|(_, v)| 1.0 / v).sum();
+    let mut estimates = vec![0.0f64; told.first()?.0.len()];
+    for (table, v) in &told {
+        let share = if told.len() == 1 { 1.0 } else { 1.0 / v / precision };
+        estimates.iter_mut().zip(table).for_each(|(to, e)| *to += share * e);
+    }
+    Some((estimates, 1.0 / precision))
 }
 
 /// The mean of the variances of a table's cells.
-fn variance(release: &Answers, cuboid: &Cuboid) -> Result<f64, RecordsError> {
-    if let Some(kinds) = release.evaluator().cell_laws(cuboid, KINDS)? {
+fn variance<S: Source>(of: &Evaluator<S>, cuboid: &Cuboid) -> Result<f64, RecordsError> {
+    if let Some(kinds) = of.cell_laws(cuboid, KINDS)? {
         let cells: f64 = kinds.iter().map(|(n, _)| n).sum();
         return Ok(kinds.iter().map(|(n, law)| n * law.variance()).sum::<f64>() / cells.max(1.0));
     }
-    Ok(release.evaluator().worst_cell_law(cuboid)?.variance())
+    Ok(of.worst_cell_law(cuboid)?.variance())
 }

@@ -29,6 +29,10 @@ pub enum Values {
     Whole(Vec<i64>),
     /// Numbers.
     Numbers(Vec<f64>),
+    /// Whole numbers, of some records none.
+    SomeWhole(Vec<Option<i64>>),
+    /// Numbers, of some records none.
+    SomeNumbers(Vec<Option<f64>>),
     /// Texts: numbers, and labels of what has none.
     Texts(Vec<String>),
 }
@@ -40,6 +44,8 @@ impl Values {
             Values::Labels(labels, nodes) => labels[nodes[record] as usize].as_str().into(),
             Values::Whole(numbers) => numbers[record].to_string().into(),
             Values::Numbers(numbers) => numbers[record].to_string().into(),
+            Values::SomeWhole(numbers) => numbers[record].map_or(String::new(), |n| n.to_string()).into(),
+            Values::SomeNumbers(numbers) => numbers[record].map_or(String::new(), |n| n.to_string()).into(),
             Values::Texts(texts) => texts[record].as_str().into(),
         }
     }

@@ -11,8 +11,8 @@
 use super::context::Context;
 use super::estimate::{Coefficients, Estimate};
 use super::gls::Parts;
-use super::{RecoverError, Source};
-use crate::cube::{Cuboid, Frame, Level, Rung, contrast, frame};
+use super::{RecoverError, Source, near};
+use crate::cube::{Cuboid, Frame, Level, Rung, frame};
 use crate::plan::basis::{Basis, Inverse, Part};
 use crate::plan::weights::{NodeWeights, cell_norms};
 use crate::plan::{Block, Plan, Telling, limits, noise_variance};
@@ -198,21 +198,8 @@ impl BasedOn {
     /// What a component's integers say, in the form that [`BasedOn::build`] takes.
     fn read<S: Source>(&self, context: &Context<S>, a: &Cuboid) -> Result<Vec<f64>, RecoverError> {
         let index = *self.index.get(a).ok_or_else(|| context.not_held(a))?;
-        let mut values: Vec<f64> = context.read(index)?.into_iter().map(|v| v as f64).collect();
-        let mut inner = 1;
-        for (d, l) in a.pairs().rev() {
-            match self.way(d, context.frame.rung(Level::new(d, l))) {
-                Way::Basis(basis, _) => inner *= basis.rows(),
-                Way::Weights(weights, rung) => {
-                    values = weights.give_back(inner, &values);
-                    inner *= rung.len();
-                }
-                Way::Siblings(rung) => {
-                    values = contrast::give_back(rung, inner, &values);
-                    inner *= rung.len();
-                }
-            }
-        }
+        let block = &context.plan.only().measurements[index].block;
+        let mut values = near::given_back(block, &context.frame, context.read(index)?);
         let unit = self.unit(context, index)?;
         values.iter_mut().for_each(|v| *v /= unit);
         Ok(values)
@@ -263,21 +250,27 @@ impl BasedOn {
         cuboid.pairs().map(rows).product()
     }
 
-    /// The cell whose estimate has the largest variance: `Σ_A σ_A² Π_i ‖e K_i‖² or ‖e U_i‖²`, dimension by dimension.
+    /// The cell whose estimate has the largest variance: `Σ_A σ_A² Π_i ‖e K_i‖² or ‖e U_i‖²`, dimension by dimension. Of a level between those in use, `e` has
+    /// the nodes below a cell of the finer one. `None` of such a level where nodes have weights.
     pub(crate) fn worst_cell<S: Source>(
         &self,
         context: &Context<S>,
         cuboid: &Cuboid,
-    ) -> Result<Vec<u32>, RecoverError> {
+    ) -> Result<Option<Vec<u32>>, RecoverError> {
         let frame = &context.frame;
+        let told = frame.telling(cuboid).ok_or_else(|| context.not_held(cuboid))?;
         let mut kinds: Vec<Vec<(u32, Vec<f64>)>> = Vec::new();
-        for (d, l) in cuboid.pairs() {
+        for (d, l) in told.pairs() {
             let one = Cuboid::new(vec![(d, l)]);
             let n = frame.len(&one);
             let live: Vec<usize> = frame.below(&one).iter().map(|a| a.level(d)).collect();
             let mut own: Vec<(u32, Vec<f64>)> = Vec::new();
             let axis = &frame.axes[d];
+            let between = cuboid.level(d) != l;
             if self.weights.keys().any(|at| at.0 == d) {
+                if between {
+                    return Ok(None);
+                }
                 let of = |r: usize| self.weights.get(&(d, axis.rungs[r].level)).map(|w| &**w);
                 let held = |r: &usize| live.contains(&axis.rungs[*r].level);
                 let kept: Vec<usize> = (0..axis.rungs.len()).filter(held).collect();
@@ -286,9 +279,13 @@ impl BasedOn {
                 kinds.push(outermost((0..).zip(norms.into_iter().map(of)).collect()));
                 continue;
             }
-            for node in 0..n {
+            let below: Vec<u32> = match between {
+                true => context.cube.dimensions[d].ancestors(l, cuboid.level(d)),
+                false => (0..n as u32).collect(),
+            };
+            for node in 0..below.iter().max().map_or(0, |&last| last + 1) {
                 let mut norms = vec![0.0; live.len()];
-                let unit = (0..n).map(|i| f64::from(u8::from(i == node))).collect();
+                let unit = below.iter().map(|&own| f64::from(u8::from(own == node))).collect();
                 self.split(frame, &one, unit, &mut |a, part| {
                     if let Some(at) = live.iter().position(|&level| level == a.level(d)) {
                         norms[at] = part.iter().map(|v| v * v).sum();
@@ -296,13 +293,13 @@ impl BasedOn {
                 });
                 let above = |(_, known): &(u32, Vec<f64>)| known.iter().zip(&norms).all(|(a, b)| a >= b);
                 if !own.iter().any(above) {
-                    own.push((node as u32, norms));
+                    own.push((node, norms));
                 }
             }
             kinds.push(own);
         }
         let mut variances = Vec::new();
-        for a in frame.below(cuboid) {
+        for a in frame.below(&told) {
             let Some(m) = self.index.get(&a).and_then(|&i| context.plan.only().measurements.get(i)) else {
                 variances.push(0.0);
                 continue;
@@ -316,7 +313,7 @@ impl BasedOn {
         }
         let mut best = (-1.0, Vec::new());
         most(&kinds, variances, &mut Vec::new(), &mut best);
-        Ok(best.1)
+        Ok(Some(best.1))
     }
 
     /// A bound on what a query with weights up to `largest` is off by, whatever the data: the residual of the inverses times the number of
@@ -492,6 +489,21 @@ impl<S: Source> Estimate<S> for BasedOn {
         Some(self.build(&context.frame, cuboid, &mut |a| match self.exact(context, a) {
             Some(known) => known.map(Some),
             None => self.read(context, a).map(Some),
+        }))
+    }
+
+    fn near(
+        &self,
+        context: &Context<S>,
+        near: &Frame,
+        cuboid: &Cuboid,
+    ) -> Option<Result<Vec<f64>, RecoverError>> {
+        Some(self.build(near, cuboid, &mut |a| {
+            let index = *self.index.get(a).ok_or_else(|| context.not_held(a))?;
+            let unit = self.unit(context, index)?;
+            let mut part = near::component(context, index, near)?;
+            part.iter_mut().for_each(|v| *v /= unit);
+            Ok(Some(part))
         }))
     }
 

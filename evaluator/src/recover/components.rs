@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::estimate::{Coefficients, Estimate};
 use super::gls::Parts;
-use super::{RecoverError, Source};
+use super::{RecoverError, Source, near};
 use crate::cube::{Cuboid, Frame};
 use crate::plan::index::Index;
 use crate::plan::{Plan, component_variance};
@@ -52,6 +52,21 @@ impl<S: Source> Estimate<S> for Components {
         part.iter_mut().for_each(|v| *v /= unit);
         context.cache.offer(a, &part);
         Ok(part)
+    }
+
+    fn near(
+        &self,
+        context: &Context<S>,
+        near: &Frame,
+        cuboid: &Cuboid,
+    ) -> Option<Result<Vec<f64>, RecoverError>> {
+        Some(near.rebuild(cuboid, &mut |a| {
+            let index = self.index(context, a)?;
+            let unit = Self::unit(context, index)?;
+            let mut part = near::component(context, index, near)?;
+            part.iter_mut().for_each(|v| *v /= unit);
+            Ok(Some(part))
+        }))
     }
 
     fn covariance(&self, context: &Context<S>, _: &Frame, mut parts: Parts) -> Option<Parts> {

@@ -7,7 +7,8 @@ use super::cache::Cache;
 use super::gls::Parts;
 use super::{RecoverError, Source};
 use crate::cube::{Cube, Cuboid, Frame};
-use crate::plan::{Plan, limits};
+use crate::plan::slices::Slices;
+use crate::plan::{Block, Plan, limits};
 use std::sync::Arc;
 
 /// A channel of a plan with its numbers.
@@ -72,22 +73,51 @@ impl<S: Source> Context<S> {
             return Err(RecoverError::WrongLength(index, values.len(), expected));
         }
         match self.plan.centres() {
-            Some(centres) if centres.mean != 0 => self.centred(index, values, centres.mean),
+            Some(centres) if centres.mean != 0 => {
+                let block = &self.plan.only().measurements[index].block;
+                self.centred((index, block, &self.frame), values, centres.mean)
+            }
+            _ => Ok(values),
+        }
+    }
+
+    /// How a measurement is cut, if it is.
+    pub(super) fn slices(&self, index: usize) -> Option<Arc<Slices>> {
+        self.source.slices(self.first + index)
+    }
+
+    /// The values of one slice of a measurement, which is this block over this frame.
+    pub(super) fn read_slice(
+        &self,
+        index: usize,
+        (cut, slice): (&Slices, usize),
+        (block, frame): (&Block, &Frame),
+    ) -> Result<Vec<i64>, RecoverError> {
+        let values = self.source.slice(self.first + index, slice)?;
+        if values.len() != cut.values(slice) {
+            return Err(RecoverError::WrongLength(index, values.len(), cut.values(slice)));
+        }
+        match self.plan.centres() {
+            Some(centres) if centres.mean != 0 => self.centred((index, block, frame), values, centres.mean),
             _ => Ok(values),
         }
     }
 
     /// The values around the mean of the secret centre, so that what is left of it is as likely up as down. The centre is in every
     /// noise: contrasts of a component take it away again.
-    fn centred(&self, index: usize, values: Vec<i64>, mean: i32) -> Result<Vec<i64>, RecoverError> {
-        let block = &self.plan.only().measurements[index].block;
+    fn centred(
+        &self,
+        (index, block, frame): (usize, &Block, &Frame),
+        values: Vec<i64>,
+        mean: i32,
+    ) -> Result<Vec<i64>, RecoverError> {
         let overflow = || RecoverError::Plan(format!("measurement {index} does not fit 64-bit integers"));
-        let noises = block.noises(&self.frame);
+        let noises = block.noises(frame);
         // What is published has as many integers as noise, or is less than that: see `Context::read`.
         if noises as u64 > limits::held(self.values.max(values.len() as u64)) {
             return Err(RecoverError::TooMuch("taking the centre off".into()));
         }
-        let shift = block.publish(&self.frame, vec![i64::from(mean); noises]).ok_or_else(overflow)?;
+        let shift = block.publish(frame, vec![i64::from(mean); noises]).ok_or_else(overflow)?;
         // There may be more noises than values, never fewer.
         if shift.len() < values.len() {
             return Err(RecoverError::WrongLength(index, values.len(), shift.len()));

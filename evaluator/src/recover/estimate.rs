@@ -22,6 +22,17 @@ pub(super) trait Estimate<S: Source> {
         None
     }
 
+    /// A table on a frame of which some axes are [pruned](crate::cube::Axis::prune), for each node that stands for others the mean of these, where
+    /// that takes no more than what is beside those that are told apart. Nothing is imposed on it.
+    fn near(
+        &self,
+        _context: &Context<S>,
+        _near: &Frame,
+        _cuboid: &Cuboid,
+    ) -> Option<Result<Vec<f64>, RecoverError>> {
+        None
+    }
+
     /// Gets ready what [`Estimate::component`] needs for all components below a table.
     fn prepare(&self, _context: &Context<S>, _cuboid: &Cuboid) -> Result<(), RecoverError> {
         Ok(())

@@ -11,6 +11,7 @@
 //! | [`tables`] | whole tables: rolled up, or combined by generalised least squares ([`gls`], over unequal groups [`coupled`]) |
 //! | [`sums`] | what all measured tables together say of a component |
 //! | [`row_estimator`] | the agency's own rows: least squares over a basis of them ([`rows`]) |
+//! | [`near`] | a few nodes of a component, from the slices that they are in |
 //! | [`context`] | tables published exactly, laid over all of these |
 //! | [`zeros`] | cells declared empty whatever the data: equality constraints around all of these |
 
@@ -26,6 +27,7 @@ mod estimate;
 mod estimator;
 pub mod finish;
 pub mod gls;
+mod near;
 mod recovery;
 pub mod row_estimator;
 pub mod rows;

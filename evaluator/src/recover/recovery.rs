@@ -66,6 +66,11 @@ impl<S: Source> Recovery<S> {
         let mut estimator = Estimator::of(&context)?;
         let zeros =
             Zeros::of_plan(&context.cube, &context.frame, &context.plan).map_err(RecoverError::Plan)?;
+        // Tables of rows tell all these cells apart; those of sums may be coarser, and nothing of them is known to be zero then.
+        let zeros = match subject {
+            Subject::Rows => zeros,
+            _ => zeros.only(|cuboid| estimator.each().holds(&context, cuboid)),
+        };
         if let Estimator::Rows(written) = &mut estimator
             && !zeros.is_empty()
         {
@@ -172,9 +177,13 @@ impl<S: Source> Recovery<S> {
 
     /// The best estimate of a table, row-major with the last dimension fastest. Consistent with every other
     /// table of the release, unbiased, not rounded: cells may be negative.
+    ///
+    /// Of levels between those in use the sums of the next finer one that is.
     pub fn table(&self, cuboid: &Cuboid) -> Result<Vec<f64>, RecoverError> {
-        self.check_determined(cuboid)?;
-        self.summands(cuboid)
+        let of = self.frame().telling(cuboid).ok_or_else(|| self.context.not_held(cuboid))?;
+        self.check_determined(&of)?;
+        let table = self.summands(&of)?;
+        Ok(if of == *cuboid { table } else { rolled_up(self.cube(), &of, cuboid, table) })
     }
 
     /// Whether every single cell of a table can be estimated: of one that is held, rows may leave some open.
@@ -200,6 +209,16 @@ impl<S: Source> Recovery<S> {
             return Ok(table);
         }
         self.zeros.table(self, cuboid, table)
+    }
+
+    /// The same on a frame of which some axes are pruned, from what is beside the nodes that are told apart; for each node that stands for others the
+    /// mean of these. `None` where that is not enough: what is known exactly, or to be empty, weighs on everything.
+    pub(crate) fn near(&self, near: &Frame, cuboid: &Cuboid) -> Result<Option<Vec<f64>>, RecoverError> {
+        self.check_held(cuboid)?;
+        if self.constrained() || !self.plan().exact.is_empty() {
+            return Ok(None);
+        }
+        self.estimator.each().near(&self.context, near, cuboid).transpose()
     }
 
     /// Whether zeros are imposed on what the estimator says: rows leave out what is empty from the start.
@@ -310,7 +329,7 @@ impl<S: Source> Recovery<S> {
         if self.constrained() {
             return Ok(None);
         }
-        based.worst_cell(&self.context, cuboid).map(Some)
+        based.worst_cell(&self.context, cuboid)
     }
 
     /// For each coefficient of a measurement, how many independent noises it stands for.
@@ -364,6 +383,24 @@ impl<S: Source> Recovery<S> {
     }
 }
 
+/// A table's sums over a coarser one.
+fn rolled_up(cube: &Cube, from: &Cuboid, to: &Cuboid, table: Vec<f64>) -> Vec<f64> {
+    let mut inner = 1;
+    from.iter().rev().fold(table, |table, at| {
+        let up = cube.dimensions[at.dimension].ancestors(at.level, to.level(at.dimension));
+        let nodes = to.at(at.dimension).of(cube).len();
+        let mut out = vec![0.0; table.len() / up.len() * nodes];
+        for (fine, coarse) in table.chunks_exact(up.len() * inner).zip(out.chunks_exact_mut(nodes * inner)) {
+            for (line, &p) in fine.chunks_exact(inner).zip(&up) {
+                let sums = &mut coarse[p as usize * inner..][..inner];
+                sums.iter_mut().zip(line).for_each(|(sum, v)| *sum += v);
+            }
+        }
+        inner *= nodes;
+        out
+    })
+}
+
 /// The laws of the independent noises in each integer of a plan's measurement.
 pub fn noise_of(plan: &Plan, measurement: usize) -> Vec<NoiseLaw> {
     plan.layers(measurement).into_iter().map(|s| plan.noise.law(s.to_f64())).collect()
@@ -400,6 +437,11 @@ impl<S: Source> Unconstrained for Recovery<S> {
     fn covariance(&self, frame: &Frame, mut parts: Parts) -> Option<Parts> {
         parts.retain(|a, _| !self.context.is_exact(a));
         self.estimator.each().covariance(&self.context, frame, parts)
+    }
+
+    fn lumped(&self, dimension: usize, colour: &[u32]) -> (Axis, Vec<Vec<u32>>) {
+        let top = self.context.frame.axes.get(dimension).map_or(0, |axis| axis.rungs.len().saturating_sub(1));
+        self.lump(dimension, top, colour)
     }
 
     fn mixes(&self) -> bool {

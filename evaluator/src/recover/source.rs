@@ -1,7 +1,9 @@
 //! Where measurements come from: a release file, or memory.
 
 use crate::cube::Cuboid;
+use crate::plan::slices::Slices;
 use crate::watch::Watch;
+use std::sync::Arc;
 
 /// The measurements could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -12,6 +14,16 @@ pub struct SourceError(#[from] pub Box<dyn std::error::Error + Send + Sync>);
 pub trait Source {
     /// All values of measurement number `index`, in the block's order.
     fn values(&self, index: usize) -> Result<Vec<i64>, SourceError>;
+
+    /// How measurement number `index` is cut, if it is.
+    fn slices(&self, _index: usize) -> Option<Arc<Slices>> {
+        None
+    }
+
+    /// The values of one [slice](crate::plan::slices) of measurement number `index`, which is cut.
+    fn slice(&self, index: usize, slice: usize) -> Result<Vec<i64>, SourceError> {
+        Err(SourceError(format!("measurement {index} has no slice {slice}").into()))
+    }
 
     /// The counts of exact table number `index` of the plan.
     fn exact(&self, index: usize) -> Result<Vec<i64>, SourceError> {
@@ -69,6 +81,14 @@ impl Source for Vec<Vec<i64>> {
 impl<S: Source + ?Sized> Source for &S {
     fn values(&self, index: usize) -> Result<Vec<i64>, SourceError> {
         (**self).values(index)
+    }
+
+    fn slices(&self, index: usize) -> Option<Arc<Slices>> {
+        (**self).slices(index)
+    }
+
+    fn slice(&self, index: usize, slice: usize) -> Result<Vec<i64>, SourceError> {
+        (**self).slice(index, slice)
     }
 
     fn exact(&self, index: usize) -> Result<Vec<i64>, SourceError> {

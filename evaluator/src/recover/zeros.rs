@@ -14,7 +14,7 @@
 
 use super::RecoverError;
 use super::gls::{Gls, Parts};
-use crate::cube::{Cube, Cuboid, Filter, Frame, Level, required_level};
+use crate::cube::{Axis, ClassedDimension, Cube, Cuboid, Filter, Frame, Level, required_level};
 use crate::numeric::conjugate::{self, Rules};
 use crate::plan::{Form, Plan, Seen, limits};
 use crate::sql::Query;
@@ -109,6 +109,23 @@ impl Zero {
     /// What it tells apart: dimensions, and the class of each of their finest nodes.
     pub(crate) fn classes(&self) -> impl Iterator<Item = (usize, &[u32])> {
         self.filter.dims.iter().map(|c| (c.dim, c.class_of.as_slice()))
+    }
+
+    /// Which finest nodes of a dimension have declared cells; `None` where it is not named, so that all may.
+    fn declared(&self, dimension: usize) -> Option<Vec<bool>> {
+        let at = self.filter.dims.iter().position(|c| c.dim == dimension)?;
+        let classes = |dims: &[ClassedDimension]| dims.iter().map(|c| c.classes as usize).product::<usize>();
+        let (before, own) = self.filter.dims.split_at(at);
+        let (own, after) = own.split_first()?;
+        let (outer, inner) = (classes(before), classes(after));
+        let mut has = vec![false; own.classes as usize];
+        for o in 0..outer {
+            for (class, has) in has.iter_mut().enumerate() {
+                let from = (o * own.classes as usize + class) * inner;
+                *has |= self.filter.weights.get(from..from + inner)?.iter().any(|w| *w != 0.0);
+            }
+        }
+        Some(own.class_of.iter().map(|&class| has.get(class as usize).is_some_and(|is| *is)).collect())
     }
 
     /// Which cells of a table are empty: those all of whose finest cells satisfy the condition. `None` when there are
@@ -216,9 +233,11 @@ impl Lumped {
 impl Zeros {
     /// Resolves the conditions of a plan.
     pub(crate) fn of_plan(cube: &Cube, frame: &Frame, plan: &Plan) -> Result<Zeros, String> {
-        let asked = plan.only().workload.iter().map(|t| &t.cuboid);
+        // A table between the levels in use is told by one of them.
+        let asked: Vec<Cuboid> =
+            plan.only().workload.iter().filter_map(|t| frame.telling(&t.cuboid)).collect();
         let measured = plan.only().measurements.iter().filter(|m| m.block.form() == Form::Table(Seen::Cells));
-        Zeros::new(cube, frame, &plan.zeros, asked.chain(measured.map(|m| m.block.cuboid())))
+        Zeros::new(cube, frame, &plan.zeros, asked.iter().chain(measured.map(|m| m.block.cuboid())))
     }
 
     /// Resolves the conditions of a plan, whose tables these are.
@@ -245,6 +264,15 @@ impl Zeros {
         Ok(Zeros { list, tops })
     }
 
+    /// Those over tables that are told.
+    pub(super) fn only(mut self, told: impl Fn(&Cuboid) -> bool) -> Zeros {
+        self.list.retain(|zero| told(&zero.cuboid));
+        if self.list.is_empty() {
+            self.tops.clear();
+        }
+        self
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
@@ -269,6 +297,29 @@ impl Zeros {
         }
     }
 
+    /// Axes on which all nodes are lumped that no declared cell has: those of dimensions that every condition names. `None` where there are none.
+    fn near(&self, on: &dyn Unconstrained) -> Option<Lumped> {
+        let mut lumped = Lumped::whole(on.frame());
+        let mut any = false;
+        for (d, axis) in on.frame().axes.iter().enumerate() {
+            let Some(top) = axis.rungs.last() else { continue };
+            let named = self.list.iter().map(|zero| zero.declared(d)).collect::<Option<Vec<_>>>();
+            let Some(named) = named.filter(|named| !named.is_empty()) else { continue };
+            let dimension = on.cube().dimensions.get(d)?;
+            let mut colour = vec![0; top.len()];
+            for (finest, &node) in dimension.ancestors(dimension.finest(), top.level).iter().enumerate() {
+                if named.iter().any(|declared| declared.get(finest).is_some_and(|is| *is)) {
+                    *colour.get_mut(node as usize)? = node + 1;
+                }
+            }
+            let (lumps, nodes) = on.lumped(d, &colour);
+            any |= lumps.rungs.last().is_some_and(|rung| rung.len() < top.len());
+            *lumped.frame.axes.get_mut(d)? = lumps;
+            lumped.nodes.insert(d, nodes);
+        }
+        any.then_some(lumped)
+    }
+
     /// The system of equations on a frame.
     pub(crate) fn system<'a>(&'a self, cube: &Cube, lumped: &'a Lumped) -> System<'a> {
         System::new(self, cube, lumped)
@@ -286,6 +337,9 @@ pub(super) trait Unconstrained {
 
     /// `N⁻¹` of components: the covariance of their estimates. Exact ones have none.
     fn covariance(&self, frame: &Frame, parts: Parts) -> Option<Parts>;
+
+    /// An axis on which nodes of one colour that hang alike are lumped, and one node of each lump for each rung.
+    fn lumped(&self, dimension: usize, colour: &[u32]) -> (Axis, Vec<Vec<u32>>);
 
     /// Whether the noise behind one component is in the estimates of others too, and [`Unconstrained::covariance`] tells of those it is
     /// given alone.
@@ -359,12 +413,25 @@ impl Imposed {
             return Ok(correction.clone());
         }
         let system = self.zeros.system(on.cube(), lumped);
-        let steps = on.most_steps(on.frame(), &system, MOST_STEPS)?;
+        // Beside the declared cells nothing is told apart: what `Zᵀ λ` says of all others is the same, and so is what follows from that.
+        let near = self.zeros.near(on);
+        let declared = near.as_ref().map(|near| self.zeros.system(on.cube(), near));
+        let declared = declared.and_then(|near| Some((near.places(lumped, &system)?, near)));
+        let frame = near.as_ref().filter(|_| declared.is_some()).map_or(on.frame(), |near| &near.frame);
+        let steps = on.most_steps(frame, declared.as_ref().map_or(&system, |(_, near)| near), MOST_STEPS)?;
         let tables = system.tables().map(|t| on.table(t)).collect::<Result<Vec<_>, _>>()?;
-        let covariance = |parts: Parts| on.covariance(on.frame(), parts);
-        let mut correction = system.solve(system.said(tables), steps, &covariance);
+        let said = system.said(tables);
+        let covariance = |parts: Parts| on.covariance(frame, parts);
+        let solved = match &declared {
+            None => system.solution(said, steps, &covariance),
+            Some((places, near)) => {
+                let said = Said { cells: places.taken(&said.cells), ..said };
+                near.solution(said, steps, &covariance).map(|found| places.put_back(&found))
+            }
+        };
+        let mut correction = solved.map(|lambda| system.spread(&lambda));
         if !on.mixes() {
-            correction = correction.and_then(covariance);
+            correction = correction.and_then(|parts| on.covariance(on.frame(), parts));
         }
         let correction = correction.ok_or_else(cannot)?;
         Ok(kept.insert(Arc::new(correction)).clone())
@@ -395,10 +462,12 @@ impl Imposed {
 
 /// The declared cells of a frame.
 pub(crate) struct System<'a> {
-    frame: &'a Frame,
-    /// Table, which of its cells, and how many real cells each stands for.
-    tables: Vec<(&'a Cuboid, Vec<usize>, Vec<f64>)>,
+    lumped: &'a Lumped,
+    tables: Vec<OfTable<'a>>,
 }
+
+/// A table, which of its cells are declared, and how many real cells each stands for.
+type OfTable<'a> = (&'a Cuboid, Vec<usize>, Vec<f64>);
 
 /// One number for each declared cell.
 pub(crate) type Cells = Vec<Vec<f64>>;
@@ -431,7 +500,7 @@ impl<'a> System<'a> {
             (top, cells, copies)
         };
         System {
-            frame,
+            lumped,
             tables: zeros.tops.iter().map(one).filter(|(_, cells, _)| !cells.is_empty()).collect(),
         }
     }
@@ -454,13 +523,13 @@ impl<'a> System<'a> {
 
     /// `Z v`, with how large it may be by rounding alone.
     pub(crate) fn said_by(&self, v: &Parts) -> Said {
-        let gls = Gls::new(self.frame, &[], true);
+        let gls = Gls::new(&self.lumped.frame, &[], true);
         self.said(self.tables().map(|cuboid| gls.build(cuboid, v)))
     }
 
     /// `Z v`.
     fn cells(&self, v: &Parts) -> Cells {
-        let gls = Gls::new(self.frame, &[], true);
+        let gls = Gls::new(&self.lumped.frame, &[], true);
         self.tables.iter().map(|(cuboid, at, _)| pick(at, &gls.build(cuboid, v))).collect()
     }
 
@@ -468,9 +537,9 @@ impl<'a> System<'a> {
     fn spread(&self, lambda: &Cells) -> Parts {
         let mut out = Parts::new();
         for ((cuboid, cells, _), lambda) in self.tables.iter().zip(lambda) {
-            let mut table = vec![0.0; self.frame.len(cuboid)];
+            let mut table = vec![0.0; self.lumped.frame.len(cuboid)];
             cells.iter().zip(lambda).for_each(|(&i, &l)| table[i] = l);
-            Gls::gather(self.frame, cuboid, table, &mut out);
+            Gls::gather(&self.lumped.frame, cuboid, table, &mut out);
         }
         out
     }
@@ -484,16 +553,26 @@ impl<'a> System<'a> {
 
     /// How many numbers a step of [`System::solve`] goes through, beside those of its covariance.
     pub(crate) fn step(&self) -> f64 {
-        self.tables().map(|t| 4.0 * self.frame.spread(t)).sum()
+        self.tables().map(|t| 4.0 * self.lumped.frame.spread(t)).sum()
     }
 
-    /// `Zᵀ λ` for the `λ` of `(Z N⁻¹ Zᵀ) λ = right`, in at most so many steps; `covariance` is `N⁻¹`.
+    /// `Zᵀ λ` for the `λ` of [`System::solution`].
     pub(crate) fn solve(
         &self,
         right: Said,
         most_steps: usize,
         covariance: &dyn Fn(Parts) -> Option<Parts>,
     ) -> Option<Parts> {
+        self.solution(right, most_steps, covariance).map(|lambda| self.spread(&lambda))
+    }
+
+    /// The `λ` of `(Z N⁻¹ Zᵀ) λ = right`, in at most so many steps; `covariance` is `N⁻¹`.
+    fn solution(
+        &self,
+        right: Said,
+        most_steps: usize,
+        covariance: &dyn Fn(Parts) -> Option<Parts>,
+    ) -> Option<Cells> {
         let zero: Cells = right.cells.iter().map(|r| vec![0.0; r.len()]).collect();
         // Conditions that say the same twice, or what is known exactly, leave directions without any error: they are satisfied already.
         let rules = Rules {
@@ -506,7 +585,54 @@ impl<'a> System<'a> {
         let errors = Errors { system: self, covariance };
         let solved = conjugate::solve(&errors, zero, right.cells, &rules)?;
         let refused = (REFUSED * REFUSED * solved.start).max(right.rounding);
-        (solved.left <= refused).then(|| self.spread(&solved.solution))
+        (solved.left <= refused).then_some(solved.solution)
+    }
+
+    /// Where its declared cells are among those of the `whole` axes. `None` unless they are the same ones, each by itself.
+    fn places(&self, whole: &Lumped, of: &System) -> Option<Places> {
+        let one = |((table, cells, copies), (other, all, _)): (&OfTable, &OfTable)| {
+            if table != other || cells.len() != all.len() || copies.iter().any(|n| *n != 1.0) {
+                return None;
+            }
+            // From the last dimension, which is the fastest: entries along it, the node of each, and how many nodes there are.
+            let axes: Vec<(Vec<u32>, usize)> =
+                table.iter().map(|at| (self.lumped.node_of(at), whole.node_of(at).len())).collect();
+            let place = |&cell: &usize| {
+                let (mut left, mut place, mut stride) = (cell, 0, 1);
+                for (nodes, of) in axes.iter().rev() {
+                    place += *nodes.get(left % nodes.len())? as usize * stride;
+                    (left, stride) = (left / nodes.len(), stride * of);
+                }
+                all.binary_search(&place).ok()
+            };
+            cells.iter().map(place).collect()
+        };
+        if self.tables.len() != of.tables.len() {
+            return None;
+        }
+        self.tables.iter().zip(&of.tables).map(one).collect::<Option<_>>().map(Places)
+    }
+}
+
+/// For each declared cell of each table its number among those of another system.
+struct Places(Vec<Vec<usize>>);
+
+impl Places {
+    fn taken(&self, cells: &Cells) -> Cells {
+        self.0.iter().zip(cells).map(|(places, cells)| pick(places, cells)).collect()
+    }
+
+    fn put_back(&self, cells: &Cells) -> Cells {
+        let one = |(places, cells): (&Vec<usize>, &Vec<f64>)| {
+            let mut back = vec![0.0; cells.len()];
+            for (&place, &value) in places.iter().zip(cells) {
+                if let Some(back) = back.get_mut(place) {
+                    *back = value;
+                }
+            }
+            back
+        };
+        self.0.iter().zip(cells).map(one).collect()
     }
 }
 

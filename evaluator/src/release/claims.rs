@@ -13,8 +13,7 @@ use super::manifest::{
     RecipientSummary, SumSummary, TruncationSummary, Without,
 };
 use super::wire;
-use crate::cube::Quantity;
-use crate::cube::{Cube, Frame};
+use crate::cube::{Cube, Frame, Legend, Quantity};
 use crate::exact::Rational;
 use crate::loss::Loss;
 use crate::plan::cost::{self, Cost, CostError, WorstCase};
@@ -44,6 +43,8 @@ pub struct Words {
     pub lossless: bool,
     /// Why each exact table is published so, in the plan's order.
     pub reasons: Vec<String>,
+    /// What people read beside the names and codes of dimensions.
+    pub legends: Vec<Legend>,
 }
 
 /// What a manifest says that follows from the plan, the domain and the spec's words.
@@ -457,6 +458,7 @@ impl Words {
             reasons: reasons
                 .map(|(table, declared)| reason(&cube.describe(table), declared).unwrap_or_default().into())
                 .collect(),
+            legends: manifest.legends.clone(),
         }
     }
 }

@@ -99,6 +99,20 @@ impl<'b> Cursor<'b> {
         Ok(*bytes)
     }
 
+    /// A number with a point, of which every pattern of bits is one.
+    pub(crate) fn float(&mut self) -> Result<f64, ReleaseError> {
+        self.bytes().map(f64::from_le_bytes)
+    }
+
+    /// A text.
+    pub(crate) fn text(&mut self) -> Result<String, ReleaseError> {
+        let length = self.length()?;
+        let (text, rest) = self.rest.split_at(length);
+        let text = std::str::from_utf8(text).map_err(|_| self.error("a text is not UTF-8"))?;
+        self.rest = rest;
+        Ok(text.to_owned())
+    }
+
     /// A whole number in its shortest form.
     #[inline]
     pub(crate) fn number(&mut self) -> Result<u128, ReleaseError> {

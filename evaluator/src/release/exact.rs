@@ -81,7 +81,8 @@ pub(super) fn cuboids(
     let asked: FxHashSet<&Cuboid> = if count == 0 {
         FxHashSet::default()
     } else {
-        plan.rows().workload.iter().map(|t| &t.cuboid).collect()
+        let at_levels_in_use = |c: &&Cuboid| frame.telling(c).is_some_and(|told| told == **c);
+        plan.rows().workload.iter().map(|t| &t.cuboid).filter(at_levels_in_use).collect()
     };
     for index in 0..count {
         let bytes = release.section(Kind::Exact, index)?;
@@ -89,9 +90,9 @@ pub(super) fn cuboids(
         if !seen.insert(cuboid.clone()) {
             return Err(invalid(format!("{} is there twice", cube.describe(&cuboid))));
         }
-        // All tables of the workload are at levels in use.
         if !asked.contains(&cuboid) {
-            return Err(invalid(format!("{} is not a table of the release", cube.describe(&cuboid))));
+            let name = cube.describe(&cuboid);
+            return Err(invalid(format!("{name} is not a table of the release, made of levels in use")));
         }
         let cells = limits::cells(frame, &cuboid).unwrap_or(u64::MAX);
         skip(&mut rest, usize::try_from(cells).unwrap_or(usize::MAX))?;

@@ -3,7 +3,7 @@
 use super::kind::{FIRST_FORMAT, Kind};
 use super::layout::{FORMAT, Row};
 use super::{ReleaseError, signature};
-use crate::cube::Quantity;
+use crate::cube::{Legend, Quantity};
 use crate::exact::Rational;
 use crate::plan::{Neighbours, Noise};
 use serde::{Deserialize, Serialize};
@@ -47,6 +47,9 @@ pub struct Manifest {
     pub recipient: Option<RecipientSummary>,
     /// What is published without noise or changed after the noise.
     pub declared: Declared,
+    /// What people read beside the names and codes of dimensions, in their order. Since format 2.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub legends: Vec<Legend>,
     /// The hashes of what went in (never of private data).
     pub sources: Sources,
     /// Every section, in the order of the file.
@@ -80,6 +83,8 @@ pub struct ManifestInput {
     pub recipient: Option<RecipientSummary>,
     /// What is published without noise or changed after the noise.
     pub declared: Declared,
+    /// What people read beside the names and codes of dimensions.
+    pub legends: Vec<Legend>,
     /// The names of the attachments, in the order of their sections.
     pub attachments: Vec<String>,
 }
@@ -107,6 +112,10 @@ pub struct About {
     /// What was wrong with the release this one replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errata: Option<String>,
+    /// Where classes of reliability end: coefficients of variation in per cent, ascending, where they are not the usual ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
+    pub reliability: Vec<Rational>,
 }
 
 /// Which data the counts are of: releases of the same data say the same.
@@ -622,6 +631,11 @@ impl Manifest {
         }
         if !is_day(&self.created) {
             return Err("the day of creation is not written YYYY-MM-DD".into());
+        }
+        let cuts = &self.about.reliability;
+        let rise = cuts.is_sorted_by(|a, b| a < b) && cuts.iter().all(|cut| !cut.is_zero());
+        if cuts.len() > 4 || !rise || (self.format == FIRST_FORMAT && !cuts.is_empty()) {
+            return Err("the classes of reliability are no one to four numbers above 0 that rise".into());
         }
         match &self.dataset {
             Some(_) if self.format == FIRST_FORMAT => return Err("format 1 has no dataset".into()),

@@ -33,6 +33,7 @@ pub mod exact;
 pub mod kept;
 mod kind;
 mod layout;
+pub mod legends;
 mod manifest;
 pub mod packing;
 pub mod parts;
@@ -63,19 +64,21 @@ mod writer;
 #[cfg(all(test, feature = "test-seed"))]
 mod tests;
 
-pub use error::ReleaseError;
-pub use kind::{FIRST_FORMAT, Kind};
-pub(crate) use layout::MAX_SIGNATURE;
-pub use layout::{FORMAT, MAGIC, MAX_SECTION, MAX_SECTIONS};
-pub(crate) use manifest::Section;
-pub use manifest::{
-    About, Account, AccountName, Accounting, Amount, Approximate, Currency, Dataset, LISTED_MEASUREMENTS,
-    Manifest, ManifestInput, Privacy, ProjectionSummary, RecipientSummary, SignerKind, Without, is_day,
-    is_name,
+pub use self::{
+    error::ReleaseError,
+    kind::{FIRST_FORMAT, Kind},
+    layout::{FORMAT, MAGIC, MAX_SECTION, MAX_SECTIONS},
+    manifest::{
+        About, Account, AccountName, Accounting, Amount, Approximate, Currency, Dataset, LISTED_MEASUREMENTS,
+        Manifest, ManifestInput, Privacy, ProjectionSummary, RecipientSummary, SignerKind, Without, is_day,
+        is_name,
+    },
+    reader::Release,
+    signature::{is_not_private_key, public_key_text},
+    verify::{Check, Outcome, sidecar_path},
 };
-pub use reader::Release;
-pub use signature::{is_not_private_key, public_key_text};
-pub use verify::{Check, Outcome, sidecar_path};
+pub(crate) use layout::MAX_SIGNATURE;
+pub(crate) use manifest::Section;
 
 #[cfg(feature = "compile")]
 pub use keys::{KeyError, SigningKey};

@@ -3,7 +3,8 @@
 //! A measurement is `width: u8` (0 to 64) and then its values, zigzag-coded, `width` bits each, least significant bit
 //! first, padded with zero bits to a whole byte. 64 values or more take at least one bit each, also if all are 0: so a
 //! file is as large as what it makes a reader hold. The number of values follows from the plan. Section `i` holds the
-//! `i`-th of [`chunks`]: consecutive measurements, closed once they have 2^16 values or more. So a query reads and
+//! `i`-th chunk of the [`layout`]: consecutive measurements, closed once they have 2^16 values or more; or one [slice](crate::plan::slices) of a
+//! large measurement, packed like a measurement. So a query reads and
 //! hashes only the sections of the measurements it needs, a release of many small ones does not need as many
 //! sections, and the layout follows from the plan alone.
 
@@ -11,37 +12,56 @@ use super::ReleaseError;
 use crate::cube::Frame;
 use crate::plan::Plan;
 use crate::plan::limits::ALWAYS_A_BIT;
+use crate::plan::slices::Slices;
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A section is closed once it holds this many values.
 pub const CHUNK: usize = 1 << 16;
 
+/// What a section holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// Which measurements.
+    pub measurements: Range<usize>,
+    /// Of the only one of them this slice alone.
+    pub slice: Option<usize>,
+}
+
 /// Where measurements stand.
-pub(crate) struct Layout {
+pub struct Layout {
     /// How many values each of them has.
     pub counts: Vec<usize>,
-    /// The measurements of each section.
-    pub chunks: Vec<Range<usize>>,
+    /// What each section holds.
+    pub chunks: Vec<Chunk>,
+    /// How the large ones are cut.
+    pub slices: BTreeMap<usize, Arc<Slices>>,
 }
 
 /// Where a plan's measurements stand.
-pub(crate) fn layout(plan: &Plan, frame: &Frame) -> Layout {
-    let counts: Vec<usize> = plan.rows().measurements.iter().map(|m| m.block.values(frame)).collect();
-    let mut chunks = Vec::new();
+pub fn layout(plan: &Plan, frame: &Frame) -> Layout {
+    let measurements = &plan.rows().measurements;
+    let counts: Vec<usize> = measurements.iter().map(|m| m.block.values(frame)).collect();
+    let (mut chunks, mut slices) = (Vec::new(), BTreeMap::new());
     let (mut start, mut held) = (0, 0usize);
-    for (i, count) in counts.iter().enumerate() {
+    for (i, (count, m)) in counts.iter().zip(measurements).enumerate() {
+        if let Some(cut) = m.block.slices(frame) {
+            if start < i {
+                chunks.push(Chunk { measurements: start..i, slice: None });
+            }
+            chunks.extend((0..cut.count()).map(|s| Chunk { measurements: i..i + 1, slice: Some(s) }));
+            slices.insert(i, cut);
+            (start, held) = (i + 1, 0);
+            continue;
+        }
         held = held.saturating_add(*count);
         if held >= CHUNK || i + 1 == counts.len() {
-            chunks.push(start..i + 1);
+            chunks.push(Chunk { measurements: start..i + 1, slice: None });
             (start, held) = (i + 1, 0);
         }
     }
-    Layout { counts, chunks }
-}
-
-/// The measurements of each section.
-pub fn chunks(plan: &Plan, frame: &Frame) -> Vec<Range<usize>> {
-    layout(plan, frame).chunks
+    Layout { counts, chunks, slices }
 }
 
 fn zigzag(v: i64) -> u64 {

@@ -9,7 +9,8 @@
 //!   a run begins, and when its two finished files get their names.
 //! * When a run begins it looks at both names (what is there and is no file, a link included, is refused: nothing
 //!   is followed or replaced that is not a file) and makes its temporary file, so all that is found before the
-//!   ledger is charged. And it sweeps the dead files of its own name.
+//!   ledger is charged. And it sweeps the dead files of its own name. Where another run of that name is alive, it ends there,
+//!   unless it may replace what that one makes: of two runs only one could have the name, and both would be charged.
 //! * At the end it looks again, under the lock, then gives the signature its name and then the file. So of two runs
 //!   that replace the same release the last one leaves both its files, never one of each. Between the two renames
 //!   a reader sees the old file beside the new signature for an instant; `verify` says then that they do not belong together.
@@ -24,7 +25,7 @@ use super::seal_error::SealError;
 use super::verify::sidecar_path;
 use super::{Release, ReleaseError, signature};
 use crate::watch::{Passing, Watch};
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
@@ -56,10 +57,11 @@ impl Place {
 
     fn made(&self) -> Result<(NamedTempFile, Passing), SealError> {
         let locked = self.lock()?;
-        if locked.is_some() {
-            self.sweep();
-        }
+        let busy = locked.is_some() && self.sweep();
         self.look()?;
+        if busy && !self.replace {
+            return Err(SealError::Busy(self.path.clone()));
+        }
         let file = self.temporary()?;
         // Held until the file is closed. Where it cannot be, nobody sweeps.
         let _ = file.as_file().try_lock();
@@ -145,14 +147,23 @@ impl Place {
     }
 
     /// What killed runs of this name left: a release that only lacks its name gets it, the rest goes. What cannot be
-    /// read or removed stays; it is in nobody's way.
-    fn sweep(&self) {
-        let Ok(entries) = fs::read_dir(&self.dir) else { return };
+    /// read or removed stays; it is in nobody's way. Whether another run of this name is alive.
+    fn sweep(&self) -> bool {
+        let Ok(entries) = fs::read_dir(&self.dir) else { return false };
+        let mut alive = false;
         for entry in entries.flatten() {
             let ours = entry.file_name().to_str().is_some_and(|n| self.is_temporary(n))
                 && entry.file_type().is_ok_and(|t| t.is_file());
-            if !ours || !File::open(entry.path()).is_ok_and(|f| f.try_lock().is_ok()) {
+            if !ours {
                 continue;
+            }
+            match File::open(entry.path()).map(|f| f.try_lock()) {
+                Ok(Ok(())) => {}
+                Ok(Err(TryLockError::WouldBlock)) => {
+                    alive = true;
+                    continue;
+                }
+                Ok(Err(TryLockError::Error(_))) | Err(_) => continue,
             }
             let _ = match self.completes(&entry.path()) {
                 Ok(true) => {
@@ -161,6 +172,7 @@ impl Place {
                 _ => fs::remove_file(entry.path()).map_err(SealError::from),
             };
         }
+        alive
     }
 
     fn is_temporary(&self, name: &str) -> bool {
@@ -190,7 +202,10 @@ impl Place {
             at += n as u64;
         }
         stream.finalize().map_err(bad)?;
-        Ok(manifest.about.name == self.name)
+        let own = &manifest.about.name;
+        // A recipient's copy has its own name.
+        let full = manifest.recipient.as_ref().map_or_else(|| own.clone(), |r| format!("{own}-{}", r.name));
+        Ok(full == self.name)
     }
 }
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// Positioned reads that many threads may do at once.
 pub(super) trait ReadAt: Send + Sync {
@@ -39,9 +39,10 @@ impl ReadAt for std::fs::File {
 /// they are asked for and hashed before they are handed out, so a file that changes on the
 /// disk is noticed.
 ///
-/// Whether the key is the one the reader expects is a separate question: see [`Release::verify_all`].
+/// Whether the key is the one the reader expects is a separate question: see [`Release::verify_all`]. A clone reads the same file.
+#[derive(Clone)]
 pub struct Release {
-    pub(super) source: Box<dyn ReadAt>,
+    pub(super) source: Arc<dyn ReadAt>,
     pub(super) path: Option<PathBuf>,
     /// The text of the `.minisig` beside it, where it was handed over with the bytes.
     pub(super) beside: Option<Vec<u8>>,
@@ -80,9 +81,9 @@ impl Release {
         let file = crate::files::open(path)?;
         let length = file.metadata()?.len();
         #[cfg(unix)]
-        let source: Box<dyn ReadAt> = Box::new(file);
+        let source: Arc<dyn ReadAt> = Arc::new(file);
         #[cfg(not(unix))]
-        let source: Box<dyn ReadAt> = Box::new(Shared(Mutex::new(file)));
+        let source: Arc<dyn ReadAt> = Arc::new(Shared(Mutex::new(file)));
         Release::from_source(source, length, Some(path.into()))
     }
 
@@ -101,11 +102,11 @@ impl Release {
         mut reader: R,
     ) -> Result<Release, ReleaseError> {
         let length = reader.seek(SeekFrom::End(0))?;
-        Release::from_source(Box::new(Shared(Mutex::new(reader))), length, None)
+        Release::from_source(Arc::new(Shared(Mutex::new(reader))), length, None)
     }
 
     fn from_source(
-        source: Box<dyn ReadAt>,
+        source: Arc<dyn ReadAt>,
         length: u64,
         path: Option<PathBuf>,
     ) -> Result<Release, ReleaseError> {
@@ -222,8 +223,10 @@ impl Release {
         Ok(bytes)
     }
 
-    /// The dimensions.
+    /// The dimensions, with what people call them and their codes.
     pub fn cube(&self) -> Result<crate::cube::Cube, ReleaseError> {
-        super::wire::decode_domain(&self.section(Kind::Domain, 0)?)
+        let mut cube = super::wire::decode_domain(&self.section(Kind::Domain, 0)?)?;
+        super::legends::attach(&mut cube, &self.manifest)?;
+        Ok(cube)
     }
 }

@@ -37,25 +37,37 @@ impl Release {
 /// published without noise, which have been compared with the file already.
 fn check_room(release: &Release, plan: &Plan, frame: &Frame, exact: u64) -> Result<(), ReleaseError> {
     let refuse = |why: String| Err(ReleaseError::Invalid { what: "measurements", why });
-    let Layout { counts, chunks: sections } = layout(plan, frame);
     let found = release.count(Kind::Measurements) as usize;
     // A projection has no blocks; its integers are compared with its own size.
     if plan.rows().measurements.is_empty() {
         return Ok(());
     }
+    // All together first: how large measurements are cut takes a look at each of their nodes.
+    let lengths = (0..found as u32).map(|index| release.section_length(Kind::Measurements, index));
+    let bytes = lengths.sum::<Result<u64, _>>()?;
+    let values = plan.rows().measurements.iter().map(|m| m.block.checked_values(frame).unwrap_or(u64::MAX));
+    let least = values.fold(0u64, |n, v| n.saturating_add(least_bytes(v)));
+    if found > 0 && bytes < least {
+        return refuse(format!("its sections have {bytes} bytes; its values take at least {least}"));
+    }
+    let Layout { counts, chunks: sections, slices } = layout(plan, frame);
     if found != sections.len() {
         return refuse(format!("{found} sections of measurements; the plan needs {}", sections.len()));
     }
     let mut total = exact;
     for (index, chunk) in sections.into_iter().enumerate() {
         let mut least = 0u64;
-        for &n in counts.get(chunk).unwrap_or_default() {
-            let n = if n == usize::MAX { u64::MAX } else { n as u64 };
+        for m in chunk.measurements {
+            let slice = chunk.slice.and_then(|slice| Some(slices.get(&m)?.values(slice)));
+            let n = match slice.or(counts.get(m).copied()).unwrap_or(0) {
+                usize::MAX => u64::MAX,
+                n => n as u64,
+            };
             least = least.saturating_add(least_bytes(n));
             total = total.saturating_add(n);
         }
         let bytes = release.section_length(Kind::Measurements, index as u32)?;
-        if bytes < least {
+        if found > 0 && bytes < least {
             return refuse(format!("section {index} has {bytes} bytes; its values take at least {least}"));
         }
     }

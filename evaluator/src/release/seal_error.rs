@@ -14,6 +14,9 @@ pub enum SealError {
     /// A release or its signature is there already.
     #[error("{0} exists; it is overwritten only with --replace")]
     Exists(PathBuf),
+    /// Another run that is still at work has the name.
+    #[error("another run is making {0} just now: wait until it has ended")]
+    Busy(PathBuf),
     /// A link, a folder or a device has the name of the release or of its signature.
     #[error("{0} is not a file: a release takes the place of files only, and follows no link")]
     NotAFile(PathBuf),

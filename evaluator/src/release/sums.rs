@@ -3,15 +3,15 @@
 //!
 //! A section is, in the wire format of [`super::codec`]: 1 for sums, 2 for the rows that have a value, 3 for sums of squares, 4 for the rows that
 //! were moved to the low end or 5 for those moved to the high end; the number (name; `low` and `high`,
-//! signed; `step`; decimal places; what is done with rows without a value: 1 stops, 2 counts them as 0, 3 leaves them out; unit and
+//! signed; `step`; decimal places; what is done with rows without a value: 1 stops, 2 counts them as 0, 3 leaves them out, and 16 more if the number is the
+//! weight of rows, or 32 more if values were multiplied by that; unit and
 //! description, each a list of at most one text); the bytes of a plan section (see [`super::wire`]) with this channel's tables and
 //! measurements; and its integers, packed one measurement after the other (see [`super::packing`]). Who is protected, the budget and the
 //! levels are those of the file's plan section.
 
 use super::packing::{pack, unpack};
 use super::{ReleaseError, codec, wire};
-use crate::cube::{Cube, Frame};
-use crate::cube::{NoValue, Quantity};
+use crate::cube::{Cube, Frame, NoValue, Quantity, Weighing};
 use crate::plan::limits::cells;
 use crate::plan::{Channel, Form, Plan, Subject};
 use std::sync::Arc;
@@ -65,6 +65,7 @@ pub(super) fn encode(
     let mut packed = Vec::new();
     values.iter().for_each(|v| pack(v, &mut packed));
     let missing = NoValue::TAGS.iter().find(|(m, _)| *m == q.missing).map_or(0, |(_, tag)| *tag);
+    let weighing = Weighing::TAGS.iter().find(|(w, _)| *w == q.weighing).map_or(0, |(_, tag)| *tag);
     let section = Section {
         subject,
         name: q.name.clone(),
@@ -72,7 +73,7 @@ pub(super) fn encode(
         high: q.high,
         step: q.step,
         places: q.places,
-        missing,
+        missing: missing + weighing,
         unit: q.unit.iter().cloned().collect(),
         description: q.description.iter().cloned().collect(),
         plan: wire::encode_plan(&as_rows(plan, channel), cube)?,
@@ -87,7 +88,8 @@ pub(super) fn decode(bytes: &[u8], plan: &Plan, cube: &Cube) -> Result<Measured,
     if section.unit.len() > 1 || section.description.len() > 1 {
         return Err(invalid("a text is given twice"));
     }
-    let missing = NoValue::TAGS.iter().find(|(_, tag)| *tag == section.missing).map(|(m, _)| *m);
+    let missing = NoValue::TAGS.iter().find(|(_, tag)| *tag == section.missing % 16).map(|(m, _)| *m);
+    let weighing = Weighing::TAGS.iter().find(|(_, tag)| *tag == section.missing / 16 * 16).map(|(w, _)| *w);
     let quantity = Quantity {
         name: section.name,
         low: section.low,
@@ -95,6 +97,7 @@ pub(super) fn decode(bytes: &[u8], plan: &Plan, cube: &Cube) -> Result<Measured,
         step: section.step,
         places: section.places,
         missing: missing.ok_or_else(|| invalid("nothing says what is done with rows without a value"))?,
+        weighing: weighing.ok_or_else(|| invalid("nothing says what it is to weights"))?,
         unit: section.unit.into_iter().next(),
         description: section.description.into_iter().next(),
     };
@@ -147,6 +150,20 @@ pub(super) fn decode(bytes: &[u8], plan: &Plan, cube: &Cube) -> Result<Measured,
 
 /// Each number is summed once, and one whose rows are counted is summed, too: with the same bounds.
 pub(super) fn each_once<'a>(subjects: impl Iterator<Item = &'a Subject> + Clone) -> Result<(), ReleaseError> {
+    let of = |weighing: Weighing| {
+        let own = move |s: &&Subject| matches!(s, Subject::Sum(q) if q.weighing == weighing);
+        subjects.clone().filter(own).count()
+    };
+    if of(Weighing::Weight) > 1 {
+        return Err(invalid("rows have two weights"));
+    }
+    if of(Weighing::Weight) == 0 && of(Weighing::Weighted) > 0 {
+        return Err(invalid("values are multiplied by weights, and the file holds none"));
+    }
+    let squares = |s: &Subject| matches!(s, Subject::Squares(q) if q.weighing != Weighing::Plain);
+    if subjects.clone().any(squares) {
+        return Err(invalid("squares of what has weights are not a variance"));
+    }
     for (i, subject) in subjects.clone().enumerate() {
         let Some(q) = subject.quantity() else { continue };
         let alike = |other: &Subject| {

@@ -48,6 +48,7 @@ fn input(name: &str) -> ManifestInput {
             note: "0.1-zCDP for every row".into(),
         },
         account: None,
+        legends: Vec::new(),
         recipient: None,
         plan: PlanSummary {
             measure: "residual".into(),
@@ -558,7 +559,9 @@ fn nothing_is_overwritten_unasked() {
     let dir = tempfile::tempdir().unwrap();
     let key = SigningKey::throw_away().unwrap();
     let early = writer(dir.path(), "x", false);
-    let first = sealed(dir.path(), "x", &key);
+    // Of two that may not replace, the second has nothing to hope for. One that may is let in.
+    assert!(matches!(Writer::create(dir.path(), "x", 6, false), Err(SealError::Busy(_))));
+    let first = writer(dir.path(), "x", true).seal(input("x"), &key).unwrap();
     let before = (fs::read(&first.path).unwrap(), fs::read(&first.minisig).unwrap());
     assert!(matches!(Writer::create(dir.path(), "x", 6, false), Err(SealError::Exists(_))));
     // The file appeared while this one was being written.

@@ -31,8 +31,8 @@ pub(crate) fn is_plain_json(text: &[u8]) -> bool {
 /// Refuses what a reader would refuse of a manifest's texts, before data is opened.
 #[cfg(feature = "compile")]
 pub fn check_texts(input: &super::ManifestInput) -> Result<(), ReleaseError> {
-    let texts =
-        (&input.about, &input.privacy, &input.plan, &input.recipient, &input.declared, &input.attachments);
+    let (about, legends, attachments) = (&input.about, &input.legends, &input.attachments);
+    let texts = (about, &input.privacy, &input.plan, &input.recipient, &input.declared, legends, attachments);
     match super::canonical::to_bytes(&texts) {
         Ok(written) if !is_plain_json(&written) => Err(ReleaseError::Manifest(NOT_PLAIN.into())),
         // What has no canonical form is refused where it is written.

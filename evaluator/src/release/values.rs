@@ -1,22 +1,21 @@
 //! The measurements of a release file, read and checked as they are needed.
 
 use super::kept::Kept;
-use super::packing::{Layout, layout, skip, unpack};
+use super::packing::{Chunk, Layout, layout, skip, unpack};
 use super::{Kind, Release, ReleaseError, exact};
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::plan::Plan;
+use crate::plan::slices::Slices;
 use crate::recover::{Keeps, Source, SourceError};
 use crate::watch::Watch;
 use std::borrow::Borrow;
-use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Reads measured integers section by section, those of channels beside rows after those of rows; every section's hash is checked when it is read.
 pub struct Values<R = Release> {
     release: R,
-    chunks: Vec<Range<usize>>,
-    counts: Vec<usize>,
+    layout: Layout,
     frame: Frame,
     cube: Cube,
     /// The tables published exactly.
@@ -37,10 +36,10 @@ impl<R: Borrow<Release>> Values<R> {
     /// The measurements of `release`, which were made by `plan`.
     pub fn new(release: R, cube: &Cube, plan: &Plan) -> Result<Values<R>, ReleaseError> {
         let frame = Frame::new(cube, &plan.levels);
-        let Layout { counts, chunks } = layout(plan, &frame);
+        let layout = layout(plan, &frame);
         let held = release.borrow().count(Kind::Measurements) as usize;
-        if held != chunks.len() {
-            let why = format!("{held} sections of measurements; the plan needs {}", chunks.len());
+        if held != layout.chunks.len() {
+            let why = format!("{held} sections of measurements; the plan needs {}", layout.chunks.len());
             return Err(ReleaseError::Invalid { what: "measurements", why });
         }
         let beside = match plan.beside().next() {
@@ -50,8 +49,7 @@ impl<R: Borrow<Release>> Values<R> {
         Ok(Values {
             release,
             beside: beside.into_iter().flat_map(|(_, values)| values).collect(),
-            chunks,
-            counts,
+            layout,
             frame,
             cube: cube.clone(),
             exact: plan.exact.clone(),
@@ -89,30 +87,48 @@ impl<R: Borrow<Release>> Values<R> {
     }
 
     fn read(&self, measurement: usize) -> Result<Vec<i64>, ReleaseError> {
-        if let Some(beside) = measurement.checked_sub(self.counts.len()) {
+        let Layout { counts, chunks, slices } = &self.layout;
+        if let Some(beside) = measurement.checked_sub(counts.len()) {
             return self.beside.get(beside).cloned().ok_or_else(|| missing(measurement));
         }
-        let section = self.chunks.partition_point(|c| c.end <= measurement);
-        let chunk = self.chunks.get(section).cloned().ok_or_else(|| missing(measurement))?;
+        let section = chunks.partition_point(|c| c.measurements.end <= measurement);
+        let Chunk { measurements, slice } = chunks.get(section).ok_or_else(|| missing(measurement))?;
+        if let (Some(_), Some(cut)) = (slice, slices.get(&measurement)) {
+            let mut whole = vec![0; counts[measurement]];
+            for slice in 0..cut.count() {
+                cut.put(slice, &self.read_slice(measurement, slice)?, &mut whole);
+            }
+            return Ok(whole);
+        }
         let bytes = self.section(section)?;
         let mut rest = &bytes[..];
-        for before in chunk.start..measurement {
-            skip(&mut rest, self.counts[before])?;
+        for before in measurements.start..measurement {
+            skip(&mut rest, counts[before])?;
         }
-        unpack(&mut rest, self.counts[measurement])
+        unpack(&mut rest, counts[measurement])
+    }
+
+    fn read_slice(&self, measurement: usize, slice: usize) -> Result<Vec<i64>, ReleaseError> {
+        let Layout { chunks, slices, .. } = &self.layout;
+        let cut = slices.get(&measurement).filter(|cut| slice < cut.count());
+        let cut = cut.ok_or_else(|| missing(measurement))?;
+        let first = chunks.partition_point(|c| c.measurements.end <= measurement);
+        unpack(&mut &self.section(first + slice)?[..], cut.values(slice))
     }
 
     /// Decodes every measurement: what an auditor does before trusting that all are there. Returns how many
     /// values there are.
     pub fn check_all(&self) -> Result<u64, ReleaseError> {
+        let Layout { counts, chunks, slices } = &self.layout;
         let mut values = 0;
-        let stage = self.release().watch.stage("decoding", self.chunks.len() as u64);
-        for (i, chunk) in self.chunks.iter().enumerate() {
+        let stage = self.release().watch.stage("decoding", chunks.len() as u64);
+        for (i, chunk) in chunks.iter().enumerate() {
             stage.advance(1);
             let bytes = self.section(i)?;
             let mut rest = &bytes[..];
-            for m in chunk.clone() {
-                values += unpack(&mut rest, self.counts[m])?.len() as u64;
+            for m in chunk.measurements.clone() {
+                let cut = chunk.slice.and_then(|slice| Some(slices.get(&m)?.values(slice)));
+                values += unpack(&mut rest, cut.unwrap_or(counts[m]))?.len() as u64;
             }
             if !rest.is_empty() {
                 let why = format!("section {i} has {} bytes too many", rest.len());
@@ -135,6 +151,14 @@ impl<R: Borrow<Release>> Values<R> {
 impl<R: Borrow<Release>> Source for Values<R> {
     fn values(&self, index: usize) -> Result<Vec<i64>, SourceError> {
         self.read(index).map_err(|e| SourceError(Box::new(e)))
+    }
+
+    fn slices(&self, index: usize) -> Option<Arc<Slices>> {
+        self.layout.slices.get(&index).cloned()
+    }
+
+    fn slice(&self, index: usize, slice: usize) -> Result<Vec<i64>, SourceError> {
+        self.read_slice(index, slice).map_err(|e| SourceError(Box::new(e)))
     }
 
     fn exact(&self, index: usize) -> Result<Vec<i64>, SourceError> {

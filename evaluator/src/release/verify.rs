@@ -67,7 +67,8 @@ pub struct Verification {
 
 impl Verification {
     /// Whether nothing failed.
-    pub fn passed(&self) -> bool {
+    #[cfg(test)]
+    pub(crate) fn passed(&self) -> bool {
         self.checks.iter().all(|c| c.outcome != Outcome::Failed)
     }
 

@@ -213,6 +213,7 @@ impl Writer {
             projection: input.projection,
             recipient: input.recipient,
             declared: input.declared,
+            legends: input.legends,
             sources: Sources {
                 spec: one(Kind::Spec)?,
                 domain: one(Kind::Domain)?,

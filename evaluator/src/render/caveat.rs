@@ -37,6 +37,13 @@ pub enum Caveat {
         /// Of which period, where several are compared.
         period: Option<String>,
     },
+    /// Rows were counted by their weights.
+    Weighted {
+        /// The weight.
+        by: String,
+        /// Of which period, where several are compared.
+        period: Option<String>,
+    },
     /// Categories without a number, where a number is needed.
     LeftOut {
         /// The column of the answer; `None`: all of it, by WHERE.
@@ -65,6 +72,7 @@ impl Caveat {
         match self {
             Caveat::Truncated { .. } => "truncated",
             Caveat::Clamped { .. } => "clamped",
+            Caveat::Weighted { .. } => "weighted",
             Caveat::LeftOut { fate: Fate::Met | Fate::Otherwise, .. } => "undecided",
             Caveat::LeftOut { .. } => "incomplete",
         }
@@ -87,6 +95,10 @@ impl Caveat {
             Caveat::Clamped { amount, ends, moved: of, period } => {
                 let when = period.as_ref().map_or(String::new(), |p| format!(" in {p}"));
                 format!("{amount}{when}: {}", moved(ends, of, level))
+            }
+            Caveat::Weighted { by, period } => {
+                let when = period.as_ref().map_or(String::new(), |p| format!(" in {p}"));
+                format!("Counts are weighted by {by}{when}.")
             }
             Caveat::LeftOut { figure, fate, level: name, categories, within, units, period } => {
                 let when = period.as_ref().map_or(String::new(), |p| format!(" in {p}"));
@@ -133,6 +145,10 @@ impl Caveat {
                 map.insert("amount".into(), amount.as_str().into());
                 map.insert("below".into(), json!(below));
                 map.insert("above".into(), json!(above));
+                period
+            }
+            Caveat::Weighted { by, period } => {
+                map.insert("by".into(), by.as_str().into());
                 period
             }
             Caveat::LeftOut { figure: column, fate, level, categories, within: _, units, period } => {

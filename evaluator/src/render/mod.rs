@@ -13,18 +13,24 @@ mod csv;
 mod explained;
 mod html;
 mod json;
+mod naming;
+mod reliability;
 mod table;
 mod together;
 
-pub use caveat::{Caveat, truncation};
+pub use self::{
+    caveat::{Caveat, truncation},
+    columns::{Column, Values, columns},
+    csv::{csv, field as csv_field, label as csv_label},
+    explained::{Explained, Source},
+    html::{ShownColumn, escaped, html, preformatted, shown},
+    json::json,
+    naming::Naming,
+    reliability::Cuts,
+    table::{table, table_within},
+};
 pub(crate) use caveat::{moved, named};
-pub use columns::{Column, Values, columns};
-pub use csv::{csv, field as csv_field, label as csv_label};
-pub use explained::{Explained, Source};
-pub use html::{ShownColumn, escaped, html, preformatted, shown};
-pub use json::json;
 pub(crate) use table::{WIDTH, rough};
-pub use table::{table, table_within};
 pub(crate) use together::Together;
 
 use crate::cube::Categories;

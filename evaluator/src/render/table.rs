@@ -140,6 +140,7 @@ fn numbers<'a>(of: usize, header: String, cells: impl Iterator<Item = Option<&'a
             // A probability that is nearly certain is not certain.
             Some(ResultCell::Number(v)) if chance && *v > 0.0 && *v < 0.00005 => "<0.0001".into(),
             Some(ResultCell::Number(v)) if chance && *v < 1.0 && *v > 0.99995 => ">0.9999".into(),
+            Some(ResultCell::Number(value)) if value.is_nan() => "not known".into(),
             Some(ResultCell::Number(value)) => number(*value, None, f64::round),
             _ => String::new(),
         })

@@ -63,11 +63,35 @@ pub(super) fn equal(
             }
         }
     }
+    if let Some(node) = labelled(names, column, &text, span)? {
+        return Ok(one(node));
+    }
     let help = match covered(level) {
         Some((lo, hi)) if value.is_some() => format!("{} covers {lo} to {hi}", names.name(column)),
-        _ => did_you_mean(&text, &level.labels, "its labels"),
+        _ => {
+            let labels = names.labels(column).unwrap_or_default().iter().filter(|label| !label.is_empty());
+            let known: Vec<String> = labels.chain(&level.labels).cloned().collect();
+            did_you_mean(&text, &known, "its labels")
+        }
     };
     Err(SqlError::new(format!("{} has no category '{text}'", names.name(column))).at(span).help(help))
+}
+
+/// The one node that people call so, where its text is no code.
+fn labelled(names: &Names, column: Column, text: &str, span: Span) -> Result<Option<usize>, SqlError> {
+    let labels = names.labels(column).unwrap_or_default();
+    let same: Vec<usize> = (0..labels.len()).filter(|&n| labels[n] == text).collect();
+    match same[..] {
+        [] => Ok(None),
+        [node] => Ok(Some(node)),
+        _ => {
+            let codes = &names.level(column).labels;
+            let codes: Vec<String> = same.iter().map(|&n| format!("'{}'", codes[n])).collect();
+            Err(SqlError::new(format!("'{text}' is the label of several codes: {}", list(&codes)))
+                .at(span)
+                .help("write the code, or name all of them with IN"))
+        }
+    }
 }
 
 /// The nodes all of whose numbers compare as asked.

@@ -7,18 +7,10 @@ use super::literal::{Literal, Order};
 use super::names::{Column, Names};
 use super::span::Span;
 use crate::calendar;
-use crate::cube::Dimension;
-
-/// Whether a dimension is made of days: every category but those for missing and other values is one.
-fn of_days(dimension: &Dimension) -> bool {
-    let Some(finest) = dimension.levels.last() else { return false };
-    let others = finest.labels.iter().filter(|label| calendar::read(label.as_bytes()).is_none()).count();
-    others <= 2 && others < finest.len()
-}
 
 /// The nodes that are no days, as missing and other values are; `None` where the dimension has no days.
 pub(super) fn dayless(names: &Names, column: Column) -> Option<Vec<bool>> {
-    names.cube.dimensions.get(column.dim).filter(|d| of_days(d))?;
+    names.cube.dimensions.get(column.dim).filter(|d| d.is_of_days())?;
     Some(names.level(column).labels.iter().map(|label| calendar::span(label).is_none()).collect())
 }
 
@@ -30,7 +22,7 @@ pub(super) fn ordered(
     value: &Literal,
     span: Span,
 ) -> Option<Result<Vec<bool>, SqlError>> {
-    let dimension = names.cube.dimensions.get(column.dim).filter(|d| of_days(d))?;
+    let dimension = names.cube.dimensions.get(column.dim).filter(|d| d.is_of_days())?;
     let level = names.level(column);
     let text = match value {
         Literal::Text(text) | Literal::Number(_, text) => text,

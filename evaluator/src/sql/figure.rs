@@ -9,8 +9,7 @@ use super::predicate::named;
 use super::tree::{self, Args, Function, Node, Operator, Unary, Window};
 use super::truth::{Truth, Undecided};
 use super::{Fate, LeftOut};
-use crate::cube::{Filter, Level, Number};
-use crate::cube::{NoValue, Quantity, Summand};
+use crate::cube::{Filter, Level, NoValue, Number, Quantity, Summand, Weighing};
 use std::sync::Arc;
 
 /// Reads figures and collects the aggregates they are made of, each once.
@@ -253,7 +252,11 @@ impl Figures<'_> {
     fn figure_of(&mut self, name: Name, of: Added, partition: Option<Vec<usize>>) -> Expr {
         let mut parts = Vec::new();
         if of.amounts.is_empty() || of.rows.weights.iter().any(|w| *w != 0.0) {
-            parts.push(self.add(Aggregate::rows(of.rows, partition.clone())));
+            let rows = match self.names.weight() {
+                Some(weight) => self.of_quantity(Name::Sum, weight, &of.rows, partition.clone()),
+                None => self.add(Aggregate::rows(of.rows, partition.clone())),
+            };
+            parts.push(rows);
         }
         for (quantity, rows) in of.amounts {
             parts.push(self.of_quantity(name, &quantity, &rows, partition.clone()));
@@ -263,7 +266,7 @@ impl Figures<'_> {
     }
 
     /// The sum of an amount over these rows, or how many of them have a value: the sum is told by what is measured from the middle, and by that
-    /// number.
+    /// number. Where values were multiplied by weights the number is that of the weights.
     fn of_quantity(
         &mut self,
         name: Name,
@@ -271,6 +274,10 @@ impl Figures<'_> {
         rows: &Filter,
         partition: Option<Vec<usize>>,
     ) -> Expr {
+        let weight = self.names.weight().filter(|_| quantity.weighing == Weighing::Weighted);
+        if let Some(weight) = weight.filter(|_| name == Name::Count) {
+            return self.of_quantity(Name::Sum, weight, rows, partition);
+        }
         let mut part =
             |subject| self.add(Aggregate { filter: rows.clone(), partition: partition.clone(), subject });
         let count = match quantity.missing {

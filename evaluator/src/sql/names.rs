@@ -3,8 +3,7 @@
 use super::error::SqlError;
 use super::span::Span;
 use super::tree::{Expr, Ident, Node};
-use crate::cube::Quantity;
-use crate::cube::{Categories, Cube, Level};
+use crate::cube::{Categories, Cube, Level, Quantity, Weighing};
 use std::sync::Arc;
 
 /// A level that a query names, and where it names it.
@@ -39,6 +38,11 @@ impl<'a> Names<'a> {
         column.at().of(self.cube)
     }
 
+    /// What people call the codes of a level, where that is said.
+    pub(super) fn labels(&self, column: Column) -> Option<&'a [String]> {
+        self.cube.dimensions.get(column.dim)?.labels(column.level)
+    }
+
     /// `age` or `age.band`.
     pub(super) fn name(&self, column: Column) -> String {
         self.cube.level_name(column.at())
@@ -66,6 +70,11 @@ impl<'a> Names<'a> {
             Node::Name(parts) => Some(self.resolve(parts, expr.span())),
             _ => self.unquoted(expr).map(Err),
         }
+    }
+
+    /// The weight of rows, where they have one: COUNT(*) is its sum.
+    pub(super) fn weight(&self) -> Option<&'a Arc<Quantity>> {
+        self.quantities.iter().find(|quantity| quantity.weighing == Weighing::Weight)
     }
 
     /// The number that an expression names, where no dimension has that name.

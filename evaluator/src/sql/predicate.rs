@@ -68,8 +68,14 @@ impl Names<'_> {
                         SqlError::new("LIKE compares with a text in single quotes").at(pattern.span())
                     );
                 };
-                let labels = &self.level(column).labels;
-                let members = labels.iter().map(|label| like::matches(&text, label, *any_case)).collect();
+                let like = |all: &[String]| -> Vec<bool> {
+                    all.iter().map(|one| like::matches(&text, one, *any_case)).collect()
+                };
+                let mut members = like(&self.level(column).labels);
+                // As with =, labels count where no code is meant.
+                if let (Some(labels), false) = (self.labels(column), members.contains(&true)) {
+                    members = like(labels);
+                }
                 Ok(negate(Truth::certain(self.finest(column, members)), *negated))
             }
             Node::IsNull { expr: inner, .. } => {

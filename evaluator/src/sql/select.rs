@@ -346,7 +346,7 @@ fn columns(
                     "group by the same CASE, by its name or its position; or count in it: SUM(CASE … END)",
                 ));
             }
-            None if is_count(item.expr) => {
+            None if is_count(item.expr) && figures.names.weight().is_none() => {
                 let rounded = item.decimals.map(|_| item.written.to_string());
                 SelectColumn::Count { name: alias.or(rounded).unwrap_or_else(|| "count".into()) }
             }
@@ -371,7 +371,9 @@ fn columns(
                 if !expr.depends_on_data() {
                     return Err(SqlError::new("this column does not depend on the data").at(item.expr.span()));
                 }
-                SelectColumn::Figure { name: alias.unwrap_or_else(|| item.written.to_string()), expr }
+                let plain = is_count(item.expr) && item.decimals.is_none();
+                let own = || if plain { "count".into() } else { item.written.to_string() };
+                SelectColumn::Figure { name: alias.unwrap_or_else(own), expr }
             }
         });
     }

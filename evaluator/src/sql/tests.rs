@@ -4,7 +4,7 @@ mod amounts;
 mod inside;
 
 use super::*;
-use crate::cube::{Bounds, Categories, Dimension, Level, MAX_WEIGHTS, required_level};
+use crate::cube::{Bounds, Categories, Dimension, Legend, Level, LevelLabels, MAX_WEIGHTS, required_level};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::Cell;
@@ -101,6 +101,36 @@ fn the_whole_query() {
         [(1, 2), (2, 2), (3, 2)]
     );
     assert_eq!(query.filter.weights, [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0]);
+}
+
+/// Labels stand for their codes where the text is no code.
+#[test]
+fn labels_stand_for_codes() {
+    let mut cube = town();
+    let pair = |(code, label): (&str, &str)| [code.to_owned(), label.to_owned()];
+    let of = [("North", "the hills"), ("East", "the port"), ("South", "North"), ("missing", "the port")];
+    let labels = vec![LevelLabels { level: "district".into(), of: of.map(pair).to_vec() }];
+    let said = Legend { dimension: "district".into(), labels, ..Legend::default() };
+    cube.dimensions[3].explain(said).unwrap();
+    let filter = |condition: &str| {
+        let text = format!("SELECT COUNT(*) FROM town WHERE {condition}");
+        Query::parse(&text, &cube).map(|q| q.filter).map_err(|e| e.to_string())
+    };
+    for (label, code) in [
+        ("district = 'the hills'", "district = 'North'"),
+        ("district IN ('the hills', 'South')", "district = 'North' OR district = 'South'"),
+        ("district <> 'the hills'", "NOT district = 'North'"),
+        // A code is meant before a label.
+        ("district = 'North'", "district NOT IN ('East', 'South', 'missing')"),
+        ("district LIKE 'the %'", "district <> 'South'"),
+        ("district LIKE 'No%'", "district = 'North'"),
+    ] {
+        assert_eq!(filter(label).unwrap(), filter(code).unwrap(), "{label}");
+    }
+    let several = filter("district = 'the port'").unwrap_err();
+    assert!(several.contains("is the label of several codes: 'East', 'missing'"), "{several}");
+    let near = filter("district = 'the hill'").unwrap_err();
+    assert!(near.contains("did you mean the hills?"), "{near}");
 }
 
 #[test]

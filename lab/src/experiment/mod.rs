@@ -1,7 +1,7 @@
 //! `margins-lab experiment`: the published experiments, each a file. None opens data.
 
 mod absolute;
-mod asking;
+pub(crate) mod asking;
 mod dimensions;
 mod histories;
 mod laws;

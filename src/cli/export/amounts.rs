@@ -2,7 +2,7 @@
 
 use crate::answer::{Answers, Options};
 use crate::cli::Failure;
-use crate::cube::{Cuboid, Level, NoValue};
+use crate::cube::{Cuboid, Level, NoValue, Weighing};
 use crate::plan::Plan;
 use crate::render::{ResultCell, ResultFigure};
 use crate::sql::{quoted, quoted_level};
@@ -46,9 +46,14 @@ impl<'a> SummedBeside<'a> {
         let mut names = Vec::new();
         for (quantity, _) in told {
             // Where every row has a value, the number of them is the count itself.
-            let all: &[&str] = match quantity.missing {
-                NoValue::Skip => &["SUM", "AVG", "COUNT"],
-                NoValue::Stop | NoValue::Zero => &["SUM", "AVG"],
+            // The sum of weights is the count, and rows are told without it.
+            let all: &[&str] = match (quantity.weighing, quantity.missing) {
+                (Weighing::Weight, _) => {
+                    names.push("COUNT(*)".to_owned());
+                    continue;
+                }
+                (_, NoValue::Skip) => &["SUM", "AVG", "COUNT"],
+                (_, NoValue::Stop | NoValue::Zero) => &["SUM", "AVG"],
             };
             names.extend(all.iter().map(|function| format!("{function}({})", quoted(&quantity.name))));
         }
@@ -69,6 +74,13 @@ impl<'a> SummedBeside<'a> {
             out.push(TidyMeasure { name, cells: cells.collect() });
         }
         Ok(out)
+    }
+
+    /// What the number of rows in a cell is called: COUNT(*) where nothing weighs them.
+    pub(crate) fn of_rows(&self) -> String {
+        let weight = self.plan.summed().find(|(quantity, _)| quantity.weighing == Weighing::Weight);
+        let name = weight.map_or("*".to_owned(), |(quantity, _)| quoted(&quantity.name));
+        format!("COUNT({name})")
     }
 
     /// What readers are told of the numbers.

@@ -3,11 +3,16 @@
 use super::super::{Failure, Outcome, output};
 use super::amounts::SummedBeside;
 use super::finished::Finisher;
-use super::tidy::{FIGURES, Tidy};
+use super::ro_crate::CrateFile;
+use super::sdmx::Identified;
+use super::structure::Structure;
+use super::tidy::Tidy;
 use super::{Args, FINISHED, Finish, json_stat, sdmx};
 use crate::answer::Answers;
 use crate::cube::{Cube, Level};
 use crate::make::reserved::is_reserved;
+#[cfg(feature = "parquet")]
+use crate::render::Caveat;
 use crate::render::ColumnKind;
 use crate::watch::Watch;
 use serde_json::{Value, json};
@@ -26,6 +31,11 @@ pub(super) enum Format {
     /// SDMX-CSV 2.0
     SdmxCsv,
 }
+
+/// The structure of tables in SDMX.
+const STRUCTURE: &str = "structure.xml";
+/// The description that repositories read.
+const CRATE: &str = "ro-crate-metadata.json";
 
 impl Format {
     fn ending(self) -> &'static str {
@@ -55,13 +65,49 @@ impl Format {
         Ok(match self {
             Format::Csv => tidy.csv().into_bytes(),
             #[cfg(feature = "parquet")]
-            Format::Parquet => super::parquet::file(tidy)?,
+            Format::Parquet => super::parquet::file(tidy, &said(tidy, answers, table)?)?,
             Format::JsonStat => (json_stat::dataset(tidy, manifest, &title).to_string() + "\n").into_bytes(),
             Format::SdmxCsv => {
-                sdmx::message(tidy, &format!("{}_{table}", answers.name()), &period).into_bytes()
+                sdmx::message(tidy, &Identified::new(tidy, &flow(answers, table)), &period).into_bytes()
             }
         })
     }
+}
+
+/// What a table is called in SDMX.
+fn flow(answers: &Answers, table: &str) -> String {
+    format!("{}_{table}", answers.name())
+}
+
+/// What a file says of itself: key and text.
+#[cfg(feature = "parquet")]
+fn said(tidy: &Tidy, answers: &Answers, table: &str) -> Result<Vec<(&'static str, String)>, Failure> {
+    let manifest = answers.release().manifest();
+    let caveats: Vec<Value> = answers.caveats(tidy.level)?.iter().map(Caveat::to_json).collect();
+    let texts = answers.caveats(tidy.level)?.into_iter().map(|c| c.text(tidy.level));
+    let notes: Vec<String> = texts.chain(answers.told()).chain(tidy.notes.iter().cloned()).collect();
+    let mut said = vec![
+        ("margins.release", manifest.about.name.clone()),
+        ("margins.title", manifest.about.title.clone()),
+        ("margins.table", table.to_owned()),
+        ("margins.created", manifest.created.clone()),
+        ("margins.signer", manifest.signer.public_key.clone()),
+        ("margins.privacy", manifest.privacy.note.clone()),
+        ("margins.level", tidy.level.to_string()),
+        ("margins.caveats", Value::from(caveats).to_string()),
+        ("margins.notes", Value::from(notes).to_string()),
+    ];
+    said.extend(manifest.about.licence.iter().map(|licence| ("margins.licence", licence.clone())));
+    let labels = |a: &super::tidy::Axis| {
+        let both = a.labels.iter().cloned().zip(a.called.iter().map(|label| label.as_str().into()));
+        (a.name.clone(), Value::Object(both.collect()))
+    };
+    let labels: serde_json::Map<String, Value> =
+        tidy.axes.iter().filter(|a| a.is_labelled()).map(labels).collect();
+    if !labels.is_empty() {
+        said.push(("margins.labels", Value::Object(labels).to_string()));
+    }
+    Ok(said)
 }
 
 /// Writes one table or all of them.
@@ -79,7 +125,7 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
                 "several tables are several files: name a folder with --out".into(),
             ));
         };
-        let tidy = Tidy::new(answers, levels, args.level, finisher.as_ref(), &summed)?;
+        let tidy = Tidy::new(answers, levels, args.level, finisher.as_ref(), &summed, args.told())?;
         let bytes = format.bytes(&tidy, answers, &name(cube, levels))?;
         super::output::tell(&answers.caveats(args.level)?, args.level);
         tidy.notes.iter().for_each(|note| output::note(note));
@@ -92,16 +138,36 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
         .map_err(|e| Failure::Message(format!("cannot make {}: {e}", output::path(out))))?;
     let mut taken = HashSet::new();
     let mut resources = Vec::with_capacity(tables.len());
+    let (mut notes, mut files) = (Vec::<String>::new(), Vec::new());
+    let mut structure = Structure::default();
+    let timed = answers.dataset().is_some_and(|d| d.period.is_some());
     let stage = watch.stage("exporting", tables.len() as u64);
     for levels in &tables {
         stage.advance(1);
-        let tidy = Tidy::new(answers, levels, args.level, finisher.as_ref(), &summed)?;
+        let tidy = Tidy::new(answers, levels, args.level, finisher.as_ref(), &summed, args.told())?;
         let file = format!("{}.{}", stem(cube, levels, &mut taken), format.ending());
         write(watch, &out.join(&file), &format.bytes(&tidy, answers, &name(cube, levels))?)?;
-        resources.push(resource(&tidy, format, &file, &name(cube, levels)));
+        let title = name(cube, levels);
+        resources.push(resource(&tidy, format, &file, &title));
+        if format == Format::SdmxCsv {
+            structure.add(&tidy, &Identified::new(&tidy, &flow(answers, &title)), &title, timed);
+        }
+        files.push(CrateFile { path: file, media_type: format.media_type().into(), title });
+        let new = tidy.notes.iter().filter(|note| !notes.contains(note)).cloned().collect::<Vec<_>>();
+        notes.extend(new);
     }
     drop(stage);
-    let package = package(&summed, answers, resources, args.level, args.finish)?;
+    let manifest = answers.release().manifest();
+    if format == Format::SdmxCsv {
+        let (path, media_type) = (STRUCTURE.to_owned(), "application/vnd.sdmx.structure+xml".to_owned());
+        write(watch, &out.join(STRUCTURE), structure.message(manifest).as_bytes())?;
+        files.push(CrateFile { path, media_type, title: "Structure of the data".into() });
+    }
+    let all = answers.caveats(args.level)?.into_iter().map(|c| c.text(args.level));
+    let all: Vec<String> = all.chain(answers.told()).chain(notes.iter().cloned()).collect();
+    let described = super::ro_crate::describe(manifest, &files, &all);
+    write(watch, &out.join(CRATE), (serde_json::to_string_pretty(&described)? + "\n").as_bytes())?;
+    let package = package(&notes, answers, resources, args.level, args.finish)?;
     write(watch, &out.join("datapackage.json"), (serde_json::to_string_pretty(&package)? + "\n").as_bytes())?;
     super::output::tell(&answers.caveats(args.level)?, args.level);
     output::print(&format!(
@@ -134,7 +200,8 @@ fn stem(cube: &Cube, levels: &[Level], taken: &mut HashSet<String>) -> String {
     let first: String = joined.trim_start_matches('.').chars().take(60).collect();
     let first = if first.is_empty() { "total".to_string() } else { first };
     // The package's description stands beside them.
-    let own = |stem: &str| stem.to_lowercase() == "datapackage" || is_reserved(stem);
+    let ours = ["datapackage", "ro-crate-metadata", "structure"];
+    let own = |stem: &str| ours.contains(&&*stem.to_lowercase()) || is_reserved(stem);
     let first = if own(&first) { format!("table_{first}") } else { first };
     let mut stem = first.clone();
     let mut n = 2;
@@ -158,27 +225,58 @@ fn resource(tidy: &Tidy, format: Format, file: &str, title: &str) -> Value {
     if let (Value::Object(map), true) = (&mut resource, table) {
         let label = |a: &super::tidy::Axis| {
             let kind = if a.kind == ColumnKind::Integer { "integer" } else { "string" };
-            json!({ "name": a.name, "type": kind })
+            let mut field = json!({ "name": a.name, "type": kind });
+            let legend = a.legend.as_ref();
+            if let Some(text) = legend.and_then(|l| l.description.as_ref()) {
+                field["description"] = json!(text);
+            }
+            if let Some(unit) = legend.and_then(|l| l.unit.as_ref()) {
+                field["unit"] = json!(unit);
+            }
+            if a.is_labelled() {
+                let both = a.labels.iter().zip(&a.called);
+                let both = both.map(|(code, label)| json!({ "value": value(a, code), "label": label }));
+                field["categories"] = both.collect();
+            }
+            field
         };
         let figure = |name: &str| {
-            let kind = if name == "status" { "string" } else { "number" };
+            let kind = if matches!(name, "status" | "reliability") { "string" } else { "number" };
             json!({ "name": name, "type": kind, "description": meaning(name) })
         };
         let finished = tidy
             .finished
             .iter()
             .map(|_| json!({ "name": FINISHED, "type": "integer", "description": "biased: see the notes" }));
-        let fields = tidy.axes.iter().map(label).chain(FIGURES.map(figure)).chain(finished);
+        let fields = tidy.axes.iter().map(label).chain(tidy.figures().map(figure)).chain(finished);
         let fields: Vec<Value> = fields.collect();
         let key: Vec<&str> = tidy.axes.iter().map(|a| a.name.as_str()).collect();
         let mut schema = json!({ "fields": fields });
         if !key.is_empty() {
             schema["primaryKey"] = json!(key);
         }
+        if tidy.hide_above.is_some() {
+            resource_notes(map, tidy);
+        }
         map.insert("schema".into(), schema);
         map.insert("profile".into(), "tabular-data-resource".into());
     }
     resource
+}
+
+/// What is to be known of this file alone.
+fn resource_notes(map: &mut serde_json::Map<String, Value>, tidy: &Tidy) {
+    if !tidy.notes.is_empty() {
+        map.insert("notes".into(), tidy.notes.clone().into());
+    }
+}
+
+/// A code as the column has it.
+fn value(axis: &super::tidy::Axis, code: &str) -> Value {
+    match code.parse::<i64>() {
+        Ok(number) if axis.kind == ColumnKind::Integer => number.into(),
+        _ => code.into(),
+    }
 }
 
 /// What a column holds.
@@ -190,13 +288,17 @@ fn meaning(name: &str) -> &'static str {
         "conf_level" => "the probability with which the interval covers the truth",
         "low" => "lower end of the interval",
         "high" => "upper end of the interval",
-        _ => "what besides noise is to be known: exact, truncated, incomplete",
+        "cv" => {
+            "coefficient of variation: the standard error in per cent of the estimate, of the noise alone"
+        }
+        "reliability" => "class of the coefficient of variation: see the notes",
+        _ => "what besides noise is to be known: exact, truncated, incomplete, hidden",
     }
 }
 
 /// `datapackage.json` (<https://specs.frictionlessdata.io/data-package/>).
 fn package(
-    summed: &SummedBeside,
+    told: &[String],
     answers: &Answers,
     resources: Vec<Value>,
     level: f64,
@@ -226,7 +328,7 @@ fn package(
             .iter()
             .map(|c| c.text(level))
             .chain(answers.told())
-            .chain(summed.notes())
+            .chain(told.iter().cloned())
             .chain(finished)
             .collect();
         if !notes.is_empty() {

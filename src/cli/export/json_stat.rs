@@ -2,7 +2,8 @@
 //! estimate, standard error, margin and interval stand.
 
 use super::FINISHED;
-use super::tidy::{FIGURES, Tidy};
+use super::tidy::{Axis, FIGURES, RELIABILITY, Tidy};
+use crate::cube::Concept;
 use crate::release::Manifest;
 use serde_json::{Map, Value, json};
 
@@ -25,13 +26,19 @@ pub(super) fn dataset(tidy: &Tidy, about: &Manifest, title: &str) -> Value {
         // Codes are places: labels may be any text, and two may differ in what a code cannot have.
         let index: Vec<String> = (0..axis.labels.len()).map(|i| i.to_string()).collect();
         let labels: Map<String, Value> =
-            index.iter().cloned().zip(axis.labels.iter().map(|l| l.clone().into())).collect();
-        dimension.insert(
-            axis.name.clone(),
-            json!({ "label": axis.name, "category": { "index": index, "label": labels } }),
-        );
+            index.iter().cloned().zip(axis.called.iter().map(|l| l.clone().into())).collect();
+        let mut own = json!({ "label": axis.name, "category": { "index": index, "label": labels } });
+        if let Some(text) = axis.legend.as_ref().and_then(|l| l.description.as_ref()) {
+            own["note"] = json!([text]);
+        }
+        if axis.is_labelled() {
+            // The codes of the release, in the same order: what queries name.
+            own["extension"] = json!({ "codes": axis.labels });
+        }
+        dimension.insert(axis.name.clone(), own);
     }
     let mut names: Vec<&str> = shown.iter().map(|&i| FIGURES[i]).collect();
+    names.extend(tidy.cuts.as_ref().map(|_| RELIABILITY[0]));
     names.extend(tidy.finished.as_ref().map(|_| FINISHED));
     dimension.insert(metric.clone(), json!({ "label": "figure", "category": { "index": names } }));
     let id: Vec<&str> = tidy.axes.iter().map(|a| a.name.as_str()).chain([metric.as_str()]).collect();
@@ -46,6 +53,12 @@ pub(super) fn dataset(tidy: &Tidy, about: &Manifest, title: &str) -> Value {
                 status.insert(value.len().to_string(), word.clone().into());
             }
             value.push(serde_json::Number::from_f64(numbers[i]).map_or(Value::Null, Value::Number));
+        }
+        if let Some(cuts) = &tidy.cuts {
+            // The class is no number: it is the status of this one.
+            let class = if Tidy::is_hidden(cell) { word.as_str() } else { cuts.class(cell) };
+            status.insert(value.len().to_string(), class.into());
+            value.push(serde_json::Number::from_f64(cell.cv()).map_or(Value::Null, Value::Number));
         }
         value.extend(
             tidy.finished.as_ref().and_then(|f| f.get(at)).map(|n| n.map_or(Value::Null, Value::from)),
@@ -63,6 +76,15 @@ pub(super) fn dataset(tidy: &Tidy, about: &Manifest, title: &str) -> Value {
         "dimension": dimension,
         "value": value,
     });
+    let places = |a: &&Axis| a.legend.as_ref().is_some_and(|l| l.concept == Some(Concept::Geography));
+    let of = |is: &dyn Fn(&&Axis) -> bool| -> Vec<&str> {
+        tidy.axes.iter().filter(is).map(|a| a.name.as_str()).collect()
+    };
+    for (role, of) in [("geo", of(&places)), ("time", of(&|a| a.is_time))] {
+        if !of.is_empty() {
+            out["role"][role] = of.into();
+        }
+    }
     let mut notes =
         vec![about.privacy.note.clone(), format!("Intervals cover with probability {}.", tidy.level)];
     notes.extend(tidy.notes.iter().cloned());

@@ -7,14 +7,16 @@ mod json_stat;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod registry;
+mod ro_crate;
 mod sdmx;
+mod structure;
 pub(super) mod tidy;
 
 use super::{Failure, Outcome, output, terminal};
 use crate::answer::{Answers, Group};
 use crate::cube::{Cube, Filter, Level};
 use crate::release::Release;
-use crate::render::{self, ColumnKind, ResultCell, ResultColumn, ResultTable};
+use crate::render::{self, ColumnKind, Cuts, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use crate::watch::Watch;
 use amounts::SummedBeside;
 use finished::Finisher;
@@ -56,12 +58,33 @@ pub(crate) struct Args {
     /// Add a column of finished counts: non-negative whole numbers, biased
     #[arg(long, value_enum, value_name = "HOW")]
     finish: Option<Finish>,
+    /// Add each cell's coefficient of variation in per cent (cv) and its class (reliability)
+    #[arg(long)]
+    reliability: bool,
+    /// Hide the cells whose standard error is more than this part of the estimate, in per cent
+    #[arg(long, value_name = "CV", value_parser = cut)]
+    hide_above: Option<f64>,
     /// Keep sums over the whole release in this folder, so that later queries are faster; answers are the same
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// A coefficient of variation above which cells are hidden.
+fn cut(text: &str) -> Result<f64, String> {
+    match text.trim().trim_end_matches('%').trim_end().parse::<f64>() {
+        Ok(cut) if cut >= 0.0 && cut.is_finite() => Ok(cut),
+        _ => Err("expected a number of per cent, such as 33.3".into()),
+    }
+}
+
+impl Args {
+    /// Whether reliability is shown, and what is hidden.
+    fn told(&self) -> (bool, Option<f64>) {
+        (self.reliability, self.hide_above)
+    }
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -127,9 +150,20 @@ fn one(args: &Args, answers: &Answers) -> Outcome {
     let finished = args.finish.map(finish).transpose()?;
     let mut result = result(answers.cube(), &group_by, &groups, finished.as_deref(), args.level);
     let counted = beside.is_empty();
+    let of_rows = summed.of_rows();
+    if of_rows != "COUNT(*)" {
+        let plain = result.columns.iter_mut().filter(|c| c.kind == ColumnKind::Figure);
+        plain.for_each(|c| c.name.clone_from(&of_rows));
+    }
     for measure in beside {
         result.columns.push(ResultColumn { name: measure.name, kind: ColumnKind::Figure });
         result.rows.iter_mut().zip(measure.cells).for_each(|(row, f)| row.push(ResultCell::Figure(f)));
+    }
+    if let Some(cut) = args.hide_above {
+        hide(&mut result, cut);
+    }
+    if args.reliability {
+        reliable(&mut result, &Cuts::of(&answers.release().manifest().about));
     }
     result.notes.extend(answers.told());
     if !counted {
@@ -159,6 +193,52 @@ fn one(args: &Args, answers: &Answers) -> Outcome {
         text.push_str(&format!("\n{FINISHED}: {}\n", finish.note()));
     }
     output::print(&text)
+}
+
+/// Leaves the figures of a shown table out that are less reliable than wanted; the whole number beside a count with it.
+fn hide(result: &mut ResultTable, cut: f64) {
+    let none = f64::NAN;
+    let finished = result.columns.iter().position(|c| c.name == FINISHED);
+    let (mut hidden, mut all) = (0, 0);
+    for row in &mut result.rows {
+        let mut first = true;
+        for at in 0..row.len() {
+            let Some(ResultCell::Figure(figure)) = row.get_mut(at) else { continue };
+            all += 1;
+            // What has no coefficient of variation is not known to be within the cut.
+            if !(figure.cv() <= cut) {
+                *figure = ResultFigure { estimate: none, std_error: none, low: none, high: none };
+                hidden += 1;
+                if let Some(cell) = finished.filter(|_| first).and_then(|at| row.get_mut(at)) {
+                    *cell = ResultCell::Number(none);
+                }
+            }
+            first = false;
+        }
+    }
+    result.notes.push(tidy::hidden_note(hidden, all, cut));
+}
+
+/// Adds coefficients of variation and their classes.
+fn reliable(result: &mut ResultTable, cuts: &Cuts) {
+    let figures: Vec<usize> =
+        (0..result.columns.len()).filter(|&i| result.columns[i].kind == ColumnKind::Figure).collect();
+    let several = figures.len() > 1;
+    for &at in figures.iter().rev() {
+        let name = |what: &str| match several {
+            true => format!("{}_{what}", result.columns[at].name),
+            false => what.to_owned(),
+        };
+        let [cv, class] = tidy::RELIABILITY.map(name);
+        result.columns.insert(at + 1, ResultColumn { name: cv, kind: ColumnKind::Number });
+        result.columns.insert(at + 2, ResultColumn { name: class, kind: ColumnKind::Text });
+        for row in &mut result.rows {
+            let Some(ResultCell::Figure(figure)) = row.get(at).cloned() else { continue };
+            row.insert(at + 1, ResultCell::Number(figure.cv()));
+            row.insert(at + 2, ResultCell::Label(cuts.class(&figure).into()));
+        }
+    }
+    result.notes.push(cuts.note());
 }
 
 /// The levels named by `sex,age.band`.

@@ -7,6 +7,7 @@ use crate::render::ColumnKind;
 use ::parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use ::parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::KeyValue;
 use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::types::Type;
@@ -21,7 +22,23 @@ fn put<T: DataType>(
     column.close()
 }
 
-fn bytes(tidy: &Tidy) -> Result<Vec<u8>, ParquetError> {
+/// Numbers, of which those that are none are left out where that may be.
+fn put_known(
+    group: &mut SerializedRowGroupWriter<'_, &mut Vec<u8>>,
+    values: &[f64],
+    optional: bool,
+) -> Result<(), ParquetError> {
+    if !optional {
+        return put::<DoubleType>(group, values);
+    }
+    let Some(mut column) = group.next_column()? else { return Ok(()) };
+    let known: Vec<f64> = values.iter().copied().filter(|x| !x.is_nan()).collect();
+    let defined: Vec<i16> = values.iter().map(|x| (!x.is_nan()).into()).collect();
+    column.typed::<DoubleType>().write_batch(&known, Some(&defined), None)?;
+    column.close()
+}
+
+fn bytes(tidy: &Tidy, said: &[(&str, String)]) -> Result<Vec<u8>, ParquetError> {
     let text = |name: &str| {
         Type::primitive_type_builder(name, Physical::BYTE_ARRAY)
             .with_repetition(Repetition::REQUIRED)
@@ -39,8 +56,17 @@ fn bytes(tidy: &Tidy) -> Result<Vec<u8>, ParquetError> {
         };
         fields.push(Arc::new(field));
     }
-    for name in FIGURES {
-        let field = if name == "status" { text(name)? } else { plain(name, Physical::DOUBLE)? };
+    // What is hidden is nothing, and not a number.
+    let hiding = tidy.hide_above.is_some();
+    for name in tidy.figures() {
+        let field = match name {
+            "status" | "reliability" => text(name)?,
+            // An estimate of 0 has no coefficient of variation.
+            _ if hiding || name == "cv" => Type::primitive_type_builder(name, Physical::DOUBLE)
+                .with_repetition(Repetition::OPTIONAL)
+                .build()?,
+            _ => plain(name, Physical::DOUBLE)?,
+        };
         fields.push(Arc::new(field));
     }
     if let Some(finished) = &tidy.finished {
@@ -51,8 +77,11 @@ fn bytes(tidy: &Tidy) -> Result<Vec<u8>, ParquetError> {
         fields.push(Arc::new(field));
     }
     let schema = Arc::new(Type::group_type_builder("table").with_fields(fields).build()?);
-    let properties =
-        WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?)).build();
+    let said = said.iter().map(|(key, text)| KeyValue::new((*key).to_owned(), text.clone())).collect();
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+        .set_key_value_metadata(Some(said))
+        .build();
     let mut out = Vec::new();
     let mut writer = SerializedFileWriter::new(&mut out, schema, Arc::new(properties))?;
     let mut group = writer.next_row_group()?;
@@ -68,11 +97,16 @@ fn bytes(tidy: &Tidy) -> Result<Vec<u8>, ParquetError> {
     }
     for figure in 0..FIGURES.len() - 1 {
         let numbers: Vec<f64> = tidy.cells.iter().map(|cell| tidy.numbers(cell)[figure]).collect();
-        put::<DoubleType>(&mut group, &numbers)?;
+        put_known(&mut group, &numbers, hiding)?;
     }
     let status: Vec<ByteArray> =
         tidy.cells.iter().map(|cell| ByteArray::from(tidy.status(cell).as_str())).collect();
     put::<ByteArrayType>(&mut group, &status)?;
+    if let Some(cuts) = &tidy.cuts {
+        put_known(&mut group, &tidy.cells.iter().map(|cell| cell.cv()).collect::<Vec<_>>(), true)?;
+        let classes: Vec<ByteArray> = tidy.cells.iter().map(|cell| cuts.class(cell).into()).collect();
+        put::<ByteArrayType>(&mut group, &classes)?;
+    }
     if let Some(finished) = &tidy.finished {
         // No more than 2^53. Sums and means have none.
         let known: Vec<i64> = finished.iter().flatten().map(|&n| n as i64).collect();
@@ -88,7 +122,7 @@ fn bytes(tidy: &Tidy) -> Result<Vec<u8>, ParquetError> {
     Ok(out)
 }
 
-/// The bytes of the file.
-pub(super) fn file(tidy: &Tidy) -> Result<Vec<u8>, Failure> {
-    bytes(tidy).map_err(|e| Failure::Message(format!("cannot write Parquet: {e}")))
+/// The bytes of the file, with what it says of itself.
+pub(super) fn file(tidy: &Tidy, said: &[(&str, String)]) -> Result<Vec<u8>, Failure> {
+    bytes(tidy, said).map_err(|e| Failure::Message(format!("cannot write Parquet: {e}")))
 }

@@ -8,6 +8,7 @@ use super::super::{Failure, Outcome, output};
 use crate::answer::Answers;
 use crate::answer::keys::Questions;
 use crate::audit;
+use crate::cube::Quantity;
 use crate::exact::Rational;
 use crate::plan::Neighbours;
 use crate::release::{Amount, Currency, Manifest, Release};
@@ -85,6 +86,19 @@ fn slug(name: &str) -> String {
     name.chars().map(plain).collect()
 }
 
+/// The numbers whose sums are in it.
+fn quantities(m: &Manifest) -> impl Iterator<Item = Quantity> {
+    let sums = m.plan.sums.iter().filter(|s| s.subject == "sums");
+    sums.map(|s| s.of.clone())
+}
+
+/// `income (0 to 100000 EUR)`
+fn bounds(quantity: &Quantity) -> String {
+    let [low, high] = quantity.ends();
+    let unit = quantity.unit.as_ref().map_or(String::new(), |unit| format!(" {unit}"));
+    format!("{} ({low} to {high}{unit})", quantity.name)
+}
+
 fn basic(entry: &mut Yaml, release: &Release) -> Outcome {
     let (m, questions) = (release.manifest(), Questions::open(release)?);
     let cube = match &questions {
@@ -117,7 +131,12 @@ fn basic(entry: &mut Yaml, release: &Release) -> Outcome {
         finest => format!("{} ({})", d.name, output::counted(finest.map_or(0, |l| l.len() as u64), "code")),
     });
     let counted = counted.collect::<Vec<_>>().join(", ");
-    entry.text(4, "data_domain", &format!("Tables of rows, each with one code of every dimension: {counted}. The lists are public and were fixed before the data was opened."));
+    let numbers: Vec<String> = quantities(m).map(|q| bounds(&q)).collect();
+    let (numbers, fixed) = match numbers.is_empty() {
+        true => (String::new(), "The lists are"),
+        false => (format!(" and numbers: {}", numbers.join(", ")), "Lists and bounds are"),
+    };
+    entry.text(4, "data_domain", &format!("Tables of rows, each with one code of every dimension: {counted}{numbers}. {fixed} public and were fixed before the data was opened."));
     let mut known: Vec<String> =
         m.declared.invariants.iter().map(|t| format!("published exactly: {t}")).collect();
     known.extend(m.declared.constraints.iter().map(|t| format!("declared, whatever the data: {t}")));
@@ -221,10 +240,11 @@ fn implementation(entry: &mut Yaml, release: &Release, cost: &str, blake3: &str)
     let m = release.manifest();
     entry.line(2, "implementation:");
     let left_out = m.privacy.bound().map(|(unit, n)| format!("{}. ", truncation(unit, n)));
+    let moved: String = quantities(m).map(|q| format!("{} ", q.note())).collect();
     entry.text(
         4,
         "preprocessing_and_hyperparameter_tuning",
-        &format!("{}{OPEN}", left_out.unwrap_or_default()),
+        &format!("{}{moved}{OPEN}", left_out.unwrap_or_default()),
     );
     let noise = format!("discrete {}", m.plan.mechanism.name());
     let how = match &m.projection {
@@ -236,8 +256,19 @@ fn implementation(entry: &mut Yaml, release: &Release, cost: &str, blake3: &str)
             m.plan.budgets
         ),
     };
+    let beside = m.plan.sums.iter().flat_map(|s| {
+        let own =
+            format!("{} of the {} of {}", output::counted(s.count, "measurement"), s.subject, s.of.name);
+        let ends = s
+            .clamping
+            .as_ref()
+            .map(|_| format!("two of how many rows were moved to the ends of {}", s.of.name));
+        std::iter::once(own).chain(ends)
+    });
+    let beside: String = beside.map(|text| format!("; {text}")).collect();
+    let of = if beside.is_empty() { "counts" } else { "counts and sums" };
     entry.text(4, "mechanisms", &format!(
-        "The {noise} mechanism on integer counts: {how}. Made with {}, which draws the noise by exact integer arithmetic from the operating \
+        "The {noise} mechanism on integer {of}: {how}{beside}. Made with {}, which draws the noise by exact integer arithmetic from the operating \
          system's randomness, so that no floating-point number touches a count or its noise; that it was drawn so, the file cannot show. \
          How the rows are kept and who has access to them: {OPEN}",
         m.compiler
@@ -273,7 +304,13 @@ fn utility(release: &Release) -> Result<String, Failure> {
         .iter()
         .map(|t| format!("{}: {}", t.name(), t.margin_text().unwrap_or("exact".into())));
     let each = each.collect::<Vec<_>>().join("; ");
-    Ok(format!("{SAYS} Half widths of 95 % intervals of counts, in the cell known least well: {each}."))
+    let sums = description.amounts.iter().map(|a| {
+        let unit = a.unit.as_ref().map_or(String::new(), |unit| format!(", in {unit}"));
+        let each = a.tables.iter().map(|t| format!("{}: {}", t.name(), t.margin_text().unwrap_or_default()));
+        format!(" Of sums of {}{unit}: {}.", a.name, each.collect::<Vec<_>>().join("; "))
+    });
+    let sums: String = sums.collect();
+    Ok(format!("{SAYS} Half widths of 95 % intervals of counts, in the cell known least well: {each}.{sums}"))
 }
 
 #[cfg(test)]

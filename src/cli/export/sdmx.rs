@@ -32,57 +32,108 @@ fn both(id: &str, name: &str) -> String {
     field(&format!("{id}: {}", name.replace(['\r', '\n'], " ")))
 }
 
-/// The table as a message; `flow` names it and `period` is of when it is.
-pub(crate) fn message(tidy: &Tidy, flow: &str, period: &str) -> String {
-    const OWN: [&str; 10] = [
-        "TIME_PERIOD",
-        "OBS_VALUE",
-        "STD_ERROR",
-        "MOE",
-        "CONF_LEVEL",
-        "LOW",
-        "HIGH",
-        "OBS_STATUS",
-        "STRUCTURE",
-        "FINISHED_BIASED",
-    ];
-    let names: Vec<String> = OWN
-        .iter()
-        .map(|s| (*s).to_string())
-        .chain(tidy.axes.iter().map(|a| a.name.to_ascii_uppercase()))
-        .collect();
-    let dimensions = identifiers(&names).split_off(OWN.len());
-    let codes: Vec<Vec<String>> = tidy.axes.iter().map(|a| identifiers(&a.labels)).collect();
-    let flow = identifiers(&[flow.to_string()]).remove(0);
-    let mut out = String::from("STRUCTURE,STRUCTURE_ID,ACTION");
-    for (id, axis) in dimensions.iter().zip(&tidy.axes) {
-        out.push_str(&format!(",{}", both(id, &axis.name)));
+/// What a table and its parts are called in SDMX.
+pub(super) struct Identified {
+    /// The dataflow, and the structure of its data.
+    pub flow: String,
+    /// For each axis its dimension.
+    pub dimensions: Vec<String>,
+    /// For each axis its codes.
+    pub codes: Vec<Vec<String>>,
+    /// The axis that says when something was; its codes are periods.
+    pub time: Option<usize>,
+}
+
+/// Columns that are no dimensions, with what they hold: figures of the cell before them.
+pub(super) const ATTRIBUTES: [(&str, &str); 9] = [
+    ("STD_ERROR", "standard error"),
+    ("MOE", "margin of error"),
+    ("CONF_LEVEL", "level of the interval"),
+    ("LOW", "lower end"),
+    ("HIGH", "upper end"),
+    ("OBS_STATUS", "status"),
+    ("CV", "coefficient of variation"),
+    ("RELIABILITY", "class of reliability"),
+    ("FINISHED_BIASED", FINISHED),
+];
+
+/// Those of the attributes that a table has.
+pub(super) fn attributes(tidy: &Tidy) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let (cuts, finished) = (tidy.cuts.is_some(), tidy.finished.is_some());
+    ATTRIBUTES.into_iter().filter(move |(id, _)| match *id {
+        "CV" | "RELIABILITY" => cuts,
+        "FINISHED_BIASED" => finished,
+        _ => true,
+    })
+}
+
+impl Identified {
+    pub(super) fn new(tidy: &Tidy, flow: &str) -> Identified {
+        let own = ["TIME_PERIOD", "OBS_VALUE", "STRUCTURE", "STRUCTURE_ID", "ACTION"];
+        let own: Vec<String> =
+            own.into_iter().chain(ATTRIBUTES.map(|(id, _)| id)).map(String::from).collect();
+        // The identifier of a dimension is also the name of an element: it begins with a letter.
+        let plain = |c: char| if matches!(c, '@' | '$') { '_' } else { c.to_ascii_uppercase() };
+        let element = |name: &str| {
+            let name: String = name.chars().map(plain).collect();
+            if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("D_{name}") }
+        };
+        let names: Vec<String> =
+            own.iter().cloned().chain(tidy.axes.iter().map(|a| element(&a.name))).collect();
+        let times: Vec<usize> = (0..tidy.axes.len()).filter(|&at| tidy.axes[at].of_periods).collect();
+        let time = if let [only] = times[..] { Some(only) } else { None };
+        let mut dimensions = identifiers(&names).split_off(own.len());
+        let mut codes: Vec<Vec<String>> = tidy.axes.iter().map(|a| identifiers(&a.labels)).collect();
+        if let Some(at) = time {
+            dimensions[at] = "TIME_PERIOD".into();
+            codes[at] = tidy.axes[at].labels.clone();
+        }
+        Identified { flow: identifiers(&[flow.to_string()]).remove(0), dimensions, codes, time }
     }
-    out.push_str(
-        ",TIME_PERIOD: period,OBS_VALUE: estimate,STD_ERROR: standard error,MOE: margin of error,\
-         CONF_LEVEL: level of the interval,LOW: lower end,HIGH: upper end,OBS_STATUS: status",
-    );
-    if tidy.finished.is_some() {
-        out.push_str(&format!(",FINISHED_BIASED: {FINISHED}"));
+}
+
+/// The table as a message; `period` is of when it is, where no axis says so.
+pub(super) fn message(tidy: &Tidy, ids: &Identified, period: &str) -> String {
+    let period = Some(period).filter(|p| !p.is_empty() && ids.time.is_none());
+    let mut out = String::from("STRUCTURE,STRUCTURE_ID,ACTION");
+    for (at, (id, axis)) in ids.dimensions.iter().zip(&tidy.axes).enumerate() {
+        let name = if ids.time == Some(at) { "period" } else { &axis.name };
+        out.push_str(&format!(",{}", both(id, name)));
+    }
+    if period.is_some() {
+        out.push_str(",TIME_PERIOD: period");
+    }
+    out.push_str(",OBS_VALUE: estimate");
+    for (id, name) in attributes(tidy) {
+        out.push_str(&format!(",{id}: {name}"));
     }
     out.push_str("\r\n");
     for (i, (nodes, cell)) in tidy.nodes().enumerate() {
-        out.push_str(&format!("dataflow,MARGINS:{flow}(1.0),I"));
-        for ((axis, codes), &node) in tidy.axes.iter().zip(&codes).zip(&nodes) {
-            out.push_str(&format!(",{}", both(&codes[node], &axis.labels[node])));
+        out.push_str(&format!("dataflow,MARGINS:{}(1.0),I", ids.flow));
+        for (at, ((axis, codes), &node)) in tidy.axes.iter().zip(&ids.codes).zip(&nodes).enumerate() {
+            out.push(',');
+            // A period has no other name.
+            out.push_str(&match ids.time == Some(at) {
+                true => field(&codes[node]),
+                false => both(&codes[node], &axis.called[node]),
+            });
+        }
+        if let Some(period) = period {
+            out.push_str(&format!(",{}", field(period)));
         }
         let [estimate, std_error, moe, level, low, high] = tidy.numbers(cell).map(number);
         let word = tidy.status(cell);
-        // E: estimated; A: normal; what it is in words stands after it.
+        // E: estimated; A: normal; Q: suppressed; what it is in words stands after it.
         let status = match word.as_str() {
             "" => "E: estimated".into(),
             "exact" => "A: exact".into(),
+            "hidden" => "Q: hidden".into(),
             other => format!("E: estimated {}", other.replace(',', ";")),
         };
-        out.push_str(&format!(
-            ",{},{estimate},{std_error},{moe},{level},{low},{high},{status}",
-            field(period)
-        ));
+        out.push_str(&format!(",{estimate},{std_error},{moe},{level},{low},{high},{status}"));
+        if let Some(cuts) = &tidy.cuts {
+            out.push_str(&format!(",{},{}", number(cell.cv()), cuts.class(cell)));
+        }
         if let Some(count) = tidy.finished.as_ref().and_then(|f| f.get(i)) {
             out.push_str(&count.map_or(",".into(), |n| format!(",{n}")));
         }

@@ -5,13 +5,16 @@ use super::FINISHED;
 use super::amounts::{SummedBeside, TidyMeasure};
 use super::finished::Finisher;
 use crate::answer::{Answers, Group, whole_ends};
-use crate::cube::{Filter, Level};
-use crate::render::{ColumnKind, ResultFigure, csv_field};
+use crate::cube::{Filter, Legend, Level};
+use crate::render::{ColumnKind, Cuts, ResultFigure, csv_field};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What is known of each cell, in this order, after the dimensions. The whole number of a finished cell follows.
 pub(crate) const FIGURES: [&str; 7] = ["estimate", "std_error", "moe", "conf_level", "low", "high", "status"];
+
+/// What is also known of each cell, after these, where it is wanted.
+pub(crate) const RELIABILITY: [&str; 2] = ["cv", "reliability"];
 
 /// Along which counts, sums and means stand, where there are sums.
 const MEASURE: &str = "measure";
@@ -24,6 +27,21 @@ pub(crate) struct Axis {
     /// What the categories are: text or whole numbers.
     pub kind: ColumnKind,
     pub labels: Vec<String>,
+    /// What people call each of them; as long as the labels.
+    pub called: Vec<String>,
+    /// What the signed file says of it.
+    pub legend: Option<Legend>,
+    /// Whether it says when something was.
+    pub is_time: bool,
+    /// Whether it says so in periods: days, months, quarters, years.
+    pub of_periods: bool,
+}
+
+impl Axis {
+    /// Whether its codes have labels.
+    pub(crate) fn is_labelled(&self) -> bool {
+        self.called != self.labels
+    }
 }
 
 /// A whole table.
@@ -37,8 +55,20 @@ pub(crate) struct Tidy {
     pub notes: Vec<String>,
     /// What besides noise makes the numbers untrue, in a word or two.
     pub untrue: String,
+    /// Where classes of reliability end, where these are wanted.
+    pub cuts: Option<Cuts>,
+    /// The coefficient of variation above which cells are hidden, in per cent.
+    pub hide_above: Option<f64>,
     /// The counts as whole numbers, where they are asked for; sums and means have none.
     pub finished: Option<Vec<Option<u64>>>,
+}
+
+/// What a file says of cells that were left out of it.
+pub(super) fn hidden_note(hidden: usize, all: usize, cut: f64) -> String {
+    format!(
+        "{hidden} of {all} cells are hidden: their standard error is more than {cut} % of the estimate. That is for readers' sake and protects nobody: \
+         the release has them."
+    )
 }
 
 /// The count of each cell. Cells of one kind share a law: each is worked out once.
@@ -64,6 +94,7 @@ impl Tidy {
         level: f64,
         finisher: Option<&Finisher>,
         summed: &SummedBeside,
+        (reliability, hide_above): (bool, Option<f64>),
     ) -> Result<Tidy, Failure> {
         let cube = answers.cube();
         let beside = summed.beside(levels, level)?;
@@ -78,17 +109,26 @@ impl Tidy {
             f.table(levels, &estimates)
         };
         let finished = finisher.zip(groups.as_ref()).map(finish).transpose()?;
-        let counts = groups.map(|groups| TidyMeasure { name: COUNT.into(), cells: figures(&groups, level) });
+        let counts =
+            groups.map(|groups| TidyMeasure { name: summed.of_rows(), cells: figures(&groups, level) });
         let measures: Vec<TidyMeasure> = counts.into_iter().chain(beside).collect();
         // A dimension may be called as a figure is.
         let named = |l: &Level| {
             let name = cube.level_name(*l);
-            if FIGURES.contains(&name.as_str()) || name == FINISHED { format!("{name}_") } else { name }
+            if FIGURES.iter().chain(&RELIABILITY).any(|f| *f == name) || name == FINISHED {
+                format!("{name}_")
+            } else {
+                name
+            }
         };
         let axis = |l: &Level| Axis {
             name: named(l),
             kind: ColumnKind::of_level(l.of(cube)),
             labels: l.of(cube).labels.clone(),
+            called: cube.dimensions[l.dimension].called(l.level),
+            legend: cube.dimensions[l.dimension].legend().cloned(),
+            is_time: cube.dimensions[l.dimension].is_time(),
+            of_periods: cube.dimensions[l.dimension].is_time() && l.of(cube).are_periods(),
         };
         let caveats = answers.caveats(level)?;
         let mut axes: Vec<Axis> = levels.iter().map(axis).collect();
@@ -101,29 +141,75 @@ impl Tidy {
             while axes.iter().any(|a| a.name == name) {
                 name.push('_');
             }
-            let labels = measures.iter().map(|m| m.name.clone()).collect();
-            axes.push(Axis { name, kind: ColumnKind::Text, labels });
+            let labels: Vec<String> = measures.iter().map(|m| m.name.clone()).collect();
+            axes.push(Axis {
+                name,
+                kind: ColumnKind::Text,
+                called: labels.clone(),
+                labels,
+                legend: None,
+                is_time: false,
+                of_periods: false,
+            });
         }
         let cells = measures.first().map_or(0, |m| m.cells.len());
         let own = |cell: usize| measures.iter().filter_map(move |m| m.cells.get(cell).copied());
-        Ok(Tidy {
+        let cuts = reliability.then(|| Cuts::of(&answers.release().manifest().about));
+        let mut tidy = Tidy {
             axes,
             cells: (0..cells).flat_map(own).collect(),
             notes,
             level,
             untrue: caveats.iter().map(|c| c.status()).collect::<Vec<_>>().join(" "),
             finished,
-        })
+            cuts,
+            hide_above,
+        };
+        tidy.notes.extend(tidy.cuts.as_ref().map(Cuts::note));
+        tidy.hide();
+        Ok(tidy)
+    }
+
+    /// Leaves out what is less reliable than wanted, and says so.
+    fn hide(&mut self) {
+        let Some(cut) = self.hide_above else { return };
+        let mut hidden = 0;
+        for (i, cell) in self.cells.iter_mut().enumerate() {
+            // What has no coefficient of variation is not known to be within the cut.
+            if !(cell.cv() <= cut) {
+                let none = f64::NAN;
+                *cell = ResultFigure { estimate: none, std_error: none, low: none, high: none };
+                if let Some(count) = self.finished.as_mut().and_then(|f| f.get_mut(i)) {
+                    *count = None;
+                }
+                hidden += 1;
+            }
+        }
+        self.notes.push(hidden_note(hidden, self.cells.len(), cut));
+    }
+
+    /// Whether a cell was left out.
+    pub(crate) fn is_hidden(cell: &ResultFigure) -> bool {
+        cell.low.is_nan() && cell.high.is_nan()
+    }
+
+    /// The names of all columns of figures.
+    pub(crate) fn figures(&self) -> impl Iterator<Item = &'static str> {
+        FIGURES.into_iter().chain(self.cuts.iter().flat_map(|_| RELIABILITY))
     }
 
     /// The numbers of a cell, in the order of [`FIGURES`] without the status.
     pub(crate) fn numbers(&self, cell: &ResultFigure) -> [f64; 6] {
         let moe = (cell.high - cell.low) / 2.0;
-        [cell.estimate, cell.std_error, moe, self.level, cell.low, cell.high]
+        let level = if Tidy::is_hidden(cell) { f64::NAN } else { self.level };
+        [cell.estimate, cell.std_error, moe, level, cell.low, cell.high]
     }
 
     /// `exact` where there is no noise, and what besides noise makes the number untrue.
     pub(crate) fn status(&self, cell: &ResultFigure) -> String {
+        if Tidy::is_hidden(cell) {
+            return "hidden".into();
+        }
         match (cell.std_error == 0.0, self.untrue.as_str()) {
             (false, untrue) => untrue.into(),
             (true, "") => "exact".into(),
@@ -146,8 +232,12 @@ impl Tidy {
     pub(crate) fn csv(&self) -> String {
         let head: Vec<String> = self.axes.iter().map(|a| field(&a.name)).collect();
         let finished = self.finished.iter().map(|_| FINISHED.to_string());
-        let mut out =
-            head.into_iter().chain(FIGURES.map(String::from)).chain(finished).collect::<Vec<_>>().join(",");
+        let mut out = head
+            .into_iter()
+            .chain(self.figures().map(String::from))
+            .chain(finished)
+            .collect::<Vec<_>>()
+            .join(",");
         out.push_str("\r\n");
         for (i, (nodes, cell)) in self.nodes().enumerate() {
             let labels = self.axes.iter().zip(nodes).map(|(axis, node)| field(&axis.labels[node]));
@@ -157,7 +247,8 @@ impl Tidy {
                 .iter()
                 .filter_map(|f| f.get(i))
                 .map(|n| n.map_or(String::new(), |n| n.to_string()));
-            let all = labels.chain(numbers).chain([self.status(cell)]).chain(finished);
+            let class = self.cuts.iter().flat_map(|cuts| [number(cell.cv() + 0.0), cuts.class(cell).into()]);
+            let all = labels.chain(numbers).chain([self.status(cell)]).chain(class).chain(finished);
             out.push_str(&all.collect::<Vec<_>>().join(","));
             out.push_str("\r\n");
         }

@@ -3,11 +3,11 @@
 use crate::audit::wrap;
 use crate::cli::output::figure;
 use crate::compile::Job;
-use crate::cube::Cube;
-use crate::cube::{NoValue, Quantity};
+use crate::cube::{Cube, Cuboid, Quantity, Weighing};
 use crate::exact::Rational;
 use crate::law::{ErrorLaw, Term};
 use crate::plan::{Plan, Subject, Table};
+use crate::planner::targets::Outcome;
 use crate::planner::{Planned, SumSpread};
 use crate::release::Currency;
 use serde_json::{Value, json};
@@ -19,25 +19,10 @@ struct Errors<'a> {
     sum: (f64, f64),
 }
 
-/// The variance of a table's counts that sums need: of all rows, or of those with a value.
-fn of_count(planned: &Planned, quantity: &Quantity, table: &Table) -> Option<(f64, f64)> {
-    if quantity.missing == NoValue::Skip {
-        let valued = |s: &&SumSpread| matches!(&s.subject, Subject::Valued(q) if **q == *quantity);
-        let own = planned.sums.iter().find(valued)?;
-        return own.tables.iter().find(|(t, _)| t.cuboid == table.cuboid).map(|(_, spread)| *spread);
-    }
-    let workload = &planned.plan.rows().workload;
-    let at = workload.iter().position(|t| t.cuboid == table.cuboid && t.asks.is_cells())?;
-    planned.prediction.tables.get(at).map(|s| (s.mean, s.max))
-}
-
 fn errors<'a>(planned: &'a Planned, sums: &'a SumSpread, quantity: &Quantity) -> Vec<Errors<'a>> {
-    let (half, middle) = (quantity.half_step(), quantity.middle());
-    let of = |(table, (mean, max)): &'a (Table, (f64, f64))| {
-        let count = if quantity.needs_count() { of_count(planned, quantity, table) } else { None };
-        let (count_mean, count_max) = count.unwrap_or((0.0, 0.0));
-        let both = |t: f64, n: f64| libm::sqrt(half * half * t + middle * middle * n);
-        Errors { table, sum: (both(*mean, count_mean), both(*max, count_max)) }
+    let of = |(table, own): &'a (Table, (f64, f64))| {
+        let (mean, most) = planned.sum_variances(quantity, table, *own);
+        Errors { table, sum: (libm::sqrt(mean), libm::sqrt(most)) }
     };
     sums.tables.iter().map(of).collect()
 }
@@ -63,19 +48,45 @@ pub(crate) fn worst(job: &Job) -> Vec<(String, f64)> {
     each(planned).map(|(sums, quantity)| (quantity.name.clone(), most(sums, quantity))).collect()
 }
 
+/// Of which table's sums a target is.
+pub(super) struct TargetOf<'a> {
+    pub(super) cuboid: &'a Cuboid,
+    pub(super) amount: &'a str,
+    /// For people, with the unit.
+    pub(super) text: String,
+}
+
+/// That, or `None` where it is one of counts.
+pub(super) fn target_of<'a>(cube: &Cube, planned: &'a Planned, of: &Outcome) -> Option<TargetOf<'a>> {
+    let sums = planned.sums.get(of.sums?)?;
+    let (quantity, (table, _)) = (sums.subject.quantity()?, sums.tables.get(of.table)?);
+    let unit = quantity.unit.as_ref().map_or(String::new(), |u| format!(", {u}"));
+    let what = match quantity.weighing {
+        Weighing::Weight => "counts weighted by",
+        Weighing::Plain | Weighing::Weighted => "sums of",
+    };
+    let text = format!("{what} {}: {}{unit}", quantity.name, cube.describe(&table.cuboid));
+    Some(TargetOf { cuboid: &table.cuboid, amount: &quantity.name, text })
+}
+
 /// Lines for people.
 pub(super) fn text(cube: &Cube, planned: &Planned) -> String {
     let mut out = String::new();
     for (sums, quantity) in each(planned) {
         let unit = quantity.unit.as_ref().map_or(String::new(), |u| format!(" {u}"));
         let share = 100.0 * sums.share.to_f64();
+        let (what, of, rest) = match quantity.weighing {
+            Weighing::Weight => ("counts weighted by", "a weighted count", "counts of rows"),
+            Weighing::Plain => ("sums of", "a sum", "counts"),
+            Weighing::Weighted => ("weighted sums of", "a sum", "counts"),
+        };
         out.push_str(&format!(
-            "\nsums of {} ({share:.0} % of the budget; the rest of their noise is that of counts)\n",
+            "\n{what} {} ({share:.0} % of the budget; the rest of their noise is that of {rest})\n",
             quantity.name
         ));
         for e in errors(planned, sums, quantity) {
             out.push_str(&format!(
-                "  {}: std error of a sum {}{unit}, at most {}{unit}\n",
+                "  {}: std error of {of} {}{unit}, at most {}{unit}\n",
                 cube.describe(&e.table.cuboid),
                 figure(e.sum.0),
                 figure(e.sum.1)

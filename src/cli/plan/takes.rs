@@ -87,7 +87,7 @@ fn rounded(x: f64, unit: f64) -> String {
     format!("{x:.digits$}")
 }
 
-fn seconds(s: f64) -> String {
+pub(super) fn seconds(s: f64) -> String {
     match s {
         s if s < 0.01 => "0.01 s".into(),
         s if s < 120.0 => format!("{} s", rounded(s, 1.0)),

@@ -22,6 +22,12 @@ pub(in crate::cli) fn read(path: &Path) -> Result<Areas, Failure> {
     let text =
         crate::files::text(path, MOST).map_err(|e| Failure::Message(format!("cannot read {file}: {e}")))?;
     let fail = |e: csv::Error| Failure::Message(format!("{file}: {e}"));
+    if let Some(at) = crate::quotes::never_closed(&text) {
+        let line = text.bytes().take(at).filter(|&b| b == b'\n').count() + 1;
+        return Err(Failure::Message(format!(
+            "{file}, line {line}: a quotation mark that is never closed: all that follows would be one label"
+        )));
+    }
     // A line for each area: an empty one, too.
     let how = csv::ReaderBuilder::new();
     let mut reader = crate::blank_rows::reader(&how, || Ok(text.as_bytes())).map_err(fail)?;

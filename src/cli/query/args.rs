@@ -3,6 +3,7 @@
 use crate::answer::{Options, Simultaneous};
 use crate::law::{Interval, Method};
 use crate::posterior::{PriorChoice, Statement};
+use crate::render::Naming;
 use std::path::PathBuf;
 
 /// Answer SQL queries from a release.
@@ -68,6 +69,16 @@ pub struct Args {
     /// Count these records of `margins records` as well, beside the release's estimates and intervals
     #[arg(long, value_name = "FILE", conflicts_with_all = ["batch", "keys", "explain"])]
     pub(super) records: Option<PathBuf>,
+    /// Show what codes stand for in a column beside them; --labels=only in their place
+    #[arg(
+        long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "beside",
+        value_name = "WHERE"
+    )]
+    pub(super) labels: Option<LabelPlace>,
+    /// Add each figure's coefficient of variation in per cent (cv), and its class (reliability: A, B, C; cuts at 16.6 and 33.3 % unless
+    /// the spec names others)
+    #[arg(long)]
+    reliability: bool,
     /// Refuse SUM, AVG and comparisons that meet categories without a number, instead of noting how many units they leave out
     #[arg(long)]
     complete: bool,
@@ -97,6 +108,14 @@ enum Kind {
     Equal,
     /// The shortest interval
     Shortest,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub(super) enum LabelPlace {
+    /// In a column beside the codes
+    Beside,
+    /// In place of the codes
+    Only,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -134,6 +153,12 @@ impl Args {
                 JointWay::Bonferroni => Simultaneous::Bonferroni,
             }),
             complete: self.complete,
+            reliability: self.reliability,
+            naming: match self.labels {
+                None => Naming::Codes,
+                Some(LabelPlace::Beside) => Naming::Both,
+                Some(LabelPlace::Only) => Naming::Labels,
+            },
         }
     }
 }

@@ -58,10 +58,13 @@ pub(crate) enum Print {
 pub(crate) fn one(several: &Several, asked: &Asked, path: &Path, sql: &str, shown: &Print) -> Outcome {
     let (columns, report) = held::read(path)?;
     own(&report, several)?;
-    let first = several.releases().first().ok_or_else(|| Failure::Message("there is no release".into()))?;
-    let query = first.parse(sql)?;
-    let held = Tabulated::new(first.cube(), &columns, report.weight)?;
-    let table = beside(&held, first.cube(), &query, several.ask(sql, asked), asked.level)?;
+    let cannot = |why: String| Failure::Message(format!("cannot read {}: {why}", output::path(path)));
+    let held = Tabulated::new(several, &columns, report.weight).map_err(|e| cannot(e.to_string()))?;
+    let there = columns.first().map_or(0, |c| c.which.len() as u64);
+    if there != report.records {
+        return Err(cannot(format!("its report is of {} records, and it has {there}", report.records)));
+    }
+    let table = beside(&held, several, sql, asked)?;
     match shown {
         Print::Csv => output::print_csv(&table),
         Print::Json => output::json(&(render::json(&table, &several.about())? + "\n")),

@@ -12,8 +12,9 @@ use crate::records::{self, Options, Records};
 use crate::release::Release;
 use crate::watch::Watch;
 pub(super) use beside::{Print, one, refuse, same};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 
 /// Draw synthetic records from a release.
 ///
@@ -21,9 +22,12 @@ use std::path::{Path, PathBuf};
 /// come close to those of the release, and the report says how close; they invent whatever no table tells. Records are biased:
 /// intervals belong to the release, and `margins query --records` shows both side by side.
 ///
+/// Where the release has sums, each record gets a value of every amount, so that the values of a cell add up to its sum; how they are
+/// spread within the cell is invented.
+///
 /// The same release, seed and number of rows make the same file on any machine and any number of threads. A CSV file gets a
 /// report beside it, as JSON; a Parquet file has it inside. datapackage.json in the same folder describes the columns and repeats
-/// the report; what it says of other files stays.
+/// the report; what it says of other files stays. Files of the same name are replaced only with --replace.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     margins records out/town.margins --out people.csv\n  \
@@ -43,6 +47,9 @@ pub(super) struct Args {
     /// The seed: any number
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
+    /// Replace files of the same name; without it they are kept, and the command is refused
+    #[arg(long)]
+    replace: bool,
     /// The number of threads, which does not change the records [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     threads: Option<u64>,
@@ -73,13 +80,14 @@ impl Format {
 
 pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let format = Format::of(&args.out)?;
+    look(&args.out, format, args.replace)?;
     let package = package::Package::beside(&args.out)?;
     let several = open(&args.files, watch)?;
     let options =
         Options { rows: args.rows, seed: args.seed, threads: args.threads.map_or(0, |n| n as usize) };
     let made = records::records(&several, &options, watch)?;
     let package = package.with(&made, format, &args.out, &several)?;
-    write(&made, format, &args.out, package, watch)?;
+    write(&made, format, args, package, watch)?;
     if args.json {
         return output::json(&(serde_json::to_string_pretty(made.report())? + "\n"));
     }
@@ -105,41 +113,79 @@ fn report_beside(path: &Path) -> PathBuf {
     path.with_extension("report.json")
 }
 
-/// Writes the file under another name first: what is interrupted leaves nothing.
-fn write(made: &Records, format: Format, path: &Path, package: (PathBuf, String), watch: &Watch) -> Outcome {
-    let failed = |e: std::io::Error| Failure::Message(format!("cannot write {}: {e}", output::path(path)));
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".part");
-    let part = path.with_file_name(name);
-    let passing = watch.whole(|| std::fs::File::create(&part).map(|f| (f, watch.passing(&part))));
-    let (file, passing) = passing.map_err(failed)?;
-    let written = match format {
-        Format::Csv => csv(made, file).map_err(failed),
-        #[cfg(feature = "parquet")]
-        Format::Parquet => parquet::write(made, file)
-            .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(path)))),
-        #[cfg(not(feature = "parquet"))]
-        Format::Parquet => Ok(()),
-    };
-    let named = written.and_then(|()| {
-        watch.whole(|| {
-            std::fs::rename(&part, path).map_err(failed)?;
-            match format {
-                Format::Csv => {
-                    let report = serde_json::to_string_pretty(made.report())? + "\n";
-                    std::fs::write(report_beside(path), report).map_err(failed)?;
-                }
-                Format::Parquet => {}
-            }
-            std::fs::write(&package.0, &package.1)
-                .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(&package.0))))
-        })
-    });
-    if named.is_err() {
-        let _ = std::fs::remove_file(&part);
+/// Looks at the names that a file of records and the report beside it take. What is there stays, unless it may be replaced; then a link is replaced, and
+/// not what it points to.
+fn look(path: &Path, format: Format, replace: bool) -> Outcome {
+    let report = (format == Format::Csv).then(|| report_beside(path));
+    for path in std::iter::once(path).chain(report.as_deref()) {
+        match path.symlink_metadata() {
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            Err(e) => return Err(cannot(path, &e)),
+            Ok(_) if !replace => return Err(exists(path)),
+            Ok(there) if there.is_symlink() => {}
+            Ok(there) => crate::files::regular(&there).map_err(|e| cannot(path, &e))?,
+        }
     }
-    drop(passing);
-    named
+    Ok(())
+}
+
+fn cannot(path: &Path, why: &dyn std::fmt::Display) -> Failure {
+    Failure::Message(format!("cannot write {}: {why}", output::path(path)))
+}
+
+fn exists(path: &Path) -> Failure {
+    cannot(path, &"it exists, and nothing is replaced without --replace")
+}
+
+/// Gives a file its name.
+fn name(file: NamedTempFile, path: &Path, replace: bool) -> Outcome {
+    let done = if replace { file.persist(path) } else { file.persist_noclobber(path) };
+    match done {
+        Ok(_) => Ok(()),
+        Err(e) if !replace && e.error.kind() == ErrorKind::AlreadyExists => Err(exists(path)),
+        Err(e) => Err(cannot(path, &e.error)),
+    }
+}
+
+/// Writes files without a name first: what is interrupted leaves nothing.
+fn write(made: &Records, format: Format, args: &Args, package: (PathBuf, String), watch: &Watch) -> Outcome {
+    let (path, replace) = (args.out.as_path(), args.replace);
+    let failed = |e: std::io::Error| cannot(path, &e);
+    let begun = |path: &Path| {
+        let begin = || output::unnamed(path).map(|file| (watch.passing(file.path()), file));
+        watch.whole(begin).map_err(|e| cannot(path, &e))
+    };
+    let (_passing, file) = begun(path)?;
+    let own = file.as_file().try_clone().map_err(failed)?;
+    match format {
+        Format::Csv => csv(made, own).map_err(failed)?,
+        #[cfg(feature = "parquet")]
+        Format::Parquet => parquet::write(made, own).map_err(|e| cannot(path, &e))?,
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => drop(own),
+    }
+    let report = match format {
+        Format::Csv => {
+            let beside = report_beside(path);
+            let (passing, mut file) = begun(&beside)?;
+            let text = serde_json::to_string_pretty(made.report())? + "\n";
+            file.write_all(text.as_bytes()).map_err(|e| cannot(&beside, &e))?;
+            Some((passing, file, beside))
+        }
+        Format::Parquet => None,
+    };
+    watch.whole(|| {
+        let beside = report.as_ref().map(|(_, _, beside)| beside.clone());
+        if let Some((_, file, beside)) = report {
+            name(file, &beside, replace)?;
+        }
+        let named = name(file, path, replace);
+        if let (Err(_), Some(beside), false) = (&named, beside, replace) {
+            let _ = std::fs::remove_file(beside);
+        }
+        named?;
+        std::fs::write(&package.0, &package.1).map_err(|e| cannot(&package.0, &e))
+    })
 }
 
 fn csv(made: &Records, file: std::fs::File) -> std::io::Result<()> {

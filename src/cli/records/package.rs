@@ -103,8 +103,8 @@ fn resource(made: &Records, format: Format, (name, path): (String, String), of: 
     let field = |name: &str, values: &Values| {
         let kind = match values {
             Values::Labels(..) | Values::Texts(_) => "string",
-            Values::Whole(_) => "integer",
-            Values::Numbers(_) => "number",
+            Values::Whole(_) | Values::SomeWhole(_) => "integer",
+            Values::Numbers(_) | Values::SomeNumbers(_) => "number",
         };
         json!({ "name": name, "type": kind })
     };

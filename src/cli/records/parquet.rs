@@ -19,9 +19,10 @@ const REPORT: &str = "margins.records";
 /// Records of one row group.
 const GROUP: usize = 1 << 18;
 
-fn field(name: &str, physical: Physical) -> Result<Arc<Type>, ParquetError> {
+fn field(name: &str, physical: Physical, some: bool) -> Result<Arc<Type>, ParquetError> {
+    let repetition = if some { Repetition::OPTIONAL } else { Repetition::REQUIRED };
     let text = (physical == Physical::BYTE_ARRAY).then_some(LogicalType::String);
-    let built = Type::primitive_type_builder(name, physical).with_repetition(Repetition::REQUIRED);
+    let built = Type::primitive_type_builder(name, physical).with_repetition(repetition);
     Ok(Arc::new(built.with_logical_type(text).build()?))
 }
 
@@ -34,17 +35,30 @@ fn put<T: DataType>(
     column.close()
 }
 
+/// The numbers of those records that have one.
+fn put_some<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, File>,
+    values: &[Option<T::T>],
+) -> Result<(), ParquetError> {
+    let Some(mut column) = group.next_column()? else { return Ok(()) };
+    let there: Vec<i16> = values.iter().map(|v| i16::from(v.is_some())).collect();
+    let own: Vec<T::T> = values.iter().flatten().cloned().collect();
+    column.typed::<T>().write_batch(&own, Some(&there), None)?;
+    column.close()
+}
+
 /// Writes a file.
 pub(super) fn write(made: &Records, file: File) -> Result<(), ParquetError> {
     let physical = |values: &Values| match values {
         Values::Labels(..) | Values::Texts(_) => Physical::BYTE_ARRAY,
-        Values::Whole(_) => Physical::INT64,
-        Values::Numbers(_) => Physical::DOUBLE,
+        Values::Whole(_) | Values::SomeWhole(_) => Physical::INT64,
+        Values::Numbers(_) | Values::SomeNumbers(_) => Physical::DOUBLE,
     };
     let columns = made.columns();
-    let fields = columns.iter().map(|c| field(&c.name, physical(&c.values)));
+    let some = |values: &Values| matches!(values, Values::SomeWhole(_) | Values::SomeNumbers(_));
+    let fields = columns.iter().map(|c| field(&c.name, physical(&c.values), some(&c.values)));
     let weight = made.weight_name();
-    let weights = weight.iter().map(|name| field(name, Physical::DOUBLE));
+    let weights = weight.iter().map(|name| field(name, Physical::DOUBLE, false));
     let fields = fields.chain(weights).collect::<Result<Vec<_>, _>>()?;
     let schema = Arc::new(Type::group_type_builder("records").with_fields(fields).build()?);
     let report = serde_json::to_string(made.report()).map_err(|e| ParquetError::External(Box::new(e)))?;
@@ -69,6 +83,8 @@ pub(super) fn write(made: &Records, file: File) -> Result<(), ParquetError> {
                 }
                 Values::Whole(numbers) => put::<Int64Type>(&mut group, &numbers[rows.clone()])?,
                 Values::Numbers(numbers) => put::<DoubleType>(&mut group, &numbers[rows.clone()])?,
+                Values::SomeWhole(numbers) => put_some::<Int64Type>(&mut group, &numbers[rows.clone()])?,
+                Values::SomeNumbers(numbers) => put_some::<DoubleType>(&mut group, &numbers[rows.clone()])?,
             }
         }
         if weight.is_some() {
@@ -95,6 +111,7 @@ pub(super) fn read(file: File) -> Result<(Vec<Read>, Option<RecordsReport>), Par
                 Field::Str(text) => text.clone(),
                 Field::Double(number) => number.to_string(),
                 Field::Long(number) => number.to_string(),
+                Field::Null => String::new(),
                 other => other.to_string(),
             };
             column.push(known, text);

@@ -4,12 +4,15 @@
 //! with fractions of 64 bits, and may be the next but one. Then the value itself is held against the middles between that step and its neighbours: a whole number or DECIMAL against
 //! the middle as a DECIMAL, which engines compare exactly or not at all; a DOUBLE against the DOUBLE nearest to the middle.
 //!
+//! A product of columns is made of decimals with so few digits that no engine rounds it: what a factor is beyond these is refused, and so are factors of type DOUBLE, whose products a
+//! file's reader makes of their shortest decimals. A weight multiplies as it counts: its step is found first, by itself, and the other factors are multiplied by that step's value.
+//!
 //! **Why that is the shortest decimal of a DOUBLE**, which a file's reader rounds. Every decimal of at most 15 digits is the only one of them that means its DOUBLE, so the
 //! shortest decimal of the DOUBLE nearest to a middle is the middle; and shortest decimals are in the order of their DOUBLEs. Such a middle is `m/(2·10^places)`, two whole numbers below
 //! 2^53, and one division of IEEE 754 rounds that to the nearest DOUBLE. Where middles have more digits a DOUBLE is refused.
 
 use super::Dialect;
-use crate::cube::{NoValue, Quantity};
+use crate::cube::{NoValue, Quantity, Weighing};
 use crate::secret::count::given;
 use crate::spec::{AmountSpec, Spec};
 
@@ -24,8 +27,10 @@ const FURTHEST: u128 = 1 << 40;
 pub(super) struct Summed<'s> {
     /// Which, from 1.
     number: usize,
-    /// Its column in the data.
-    pub(super) column: &'s str,
+    /// Its columns in the data: the value is their product.
+    pub(super) columns: &'s [String],
+    /// What the last of them is the weight of, where it is.
+    weight: Option<&'s Quantity>,
     quantity: &'s Quantity,
     amount: &'s AmountSpec,
     dialect: Dialect,
@@ -51,8 +56,9 @@ impl<'s> Summed<'s> {
                 "`empty` with amounts is for files: make such values NULL in a view of the table, and leave it out",
             );
         }
+        let weight = amounts.iter().map(|a| &*a.quantity).find(|q| q.weighing == Weighing::Weight);
         let one = |(at, amount): (usize, &'s AmountSpec)| {
-            let AmountSpec { quantity, column, .. } = amount;
+            let AmountSpec { quantity, columns, .. } = amount;
             let ends = u128::from(quantity.low.unsigned_abs().max(quantity.high.unsigned_abs()));
             let middle = (2 * u128::from(quantity.step)).checked_add(2 * ends)?.checked_mul(5)?;
             let digits = middle.checked_ilog10()? + 1;
@@ -60,7 +66,8 @@ impl<'s> Summed<'s> {
             let quantity = &**quantity;
             (digits <= DIGITS && near).then_some(Summed {
                 number: at + 1,
-                column,
+                columns,
+                weight: weight.filter(|_| quantity.weighing == Weighing::Weighted),
                 quantity,
                 amount,
                 dialect,
@@ -68,32 +75,127 @@ impl<'s> Summed<'s> {
             })
         };
         let all: Option<Vec<Summed<'s>>> = amounts.into_iter().enumerate().map(one).collect();
-        all.ok_or("an amount's bounds have too many digits for a statement, or are too many steps from zero: count from files")
+        let all = all.ok_or("an amount's bounds have too many digits for a statement, or are too many steps from zero: count from files")?;
+        if all.iter().any(|amount| amount.weight.is_some_and(|weight| digits(weight) > amount.room())) {
+            return Err(
+                "the weight's `high` and `step` have too many digits to be multiplied with so many factors in a statement: count from files",
+            );
+        }
+        Ok(all)
     }
 
-    /// The value, and the step that is near it or, of rows without a value, what they count as: -1 if they may not count.
+    /// The columns that are multiplied as they are: all but the weight.
+    fn plain(&self) -> &'s [String] {
+        self.columns.get(..self.columns.len() - usize::from(self.weight.is_some())).unwrap_or(self.columns)
+    }
+
+    /// The value, and the step that is near it or, of rows without a value, what they count as: -1 if they may not count. Where there is a weight the product of the other factors, and 0 for
+    /// the step.
     pub(super) fn coded(&self) -> Vec<String> {
         let Quantity { missing, .. } = self.quantity;
-        let (name, x, near) = (self.dialect.name(self.column), self.value(), self.near());
+        let (x, near) = match self.weight {
+            None => (self.value(), self.near()),
+            Some(_) => (self.unweighted(), self.otherwise()),
+        };
         let none = match missing {
             NoValue::Stop => "-1".to_owned(),
             NoValue::Skip => "NULL".to_owned(),
             NoValue::Zero => self.zero().to_string(),
         };
+        let names: Vec<String> = self.plain().iter().map(|column| self.dialect.name(column)).collect();
+        let joined = |of: Vec<String>, with: &str| of.join(with);
+        let empty = joined(names.iter().map(|name| format!("{name} IS NULL")).collect(), " OR ");
+        let unread = joined(
+            names.iter().map(|name| format!("{name} IS NOT NULL AND NOT {}", self.read(name))).collect(),
+            " OR ",
+        );
+        let value = joined(names.iter().map(|name| self.factor(name)).collect(), " * ");
+        let told = match &names[..] {
+            [name] if self.weight.is_none() => name.clone(),
+            _ => format!("CASE WHEN {unread} THEN NULL ELSE {value} END"),
+        };
+        let step = self.weight.map_or_else(|| self.nearest(&value), |_| "0".to_owned());
+        vec![
+            format!("    {told} AS {x}"),
+            format!("    CASE WHEN {unread} THEN -1 WHEN {empty} THEN {none} ELSE {step} END AS {near}"),
+        ]
+    }
+
+    /// The step near a value: perhaps the next but one.
+    fn nearest(&self, value: &str) -> String {
         let [low, high, step] =
             [self.quantity.low, self.quantity.high, self.quantity.step as i64].map(|v| self.double(v.into()));
-        let text = format!("LOWER(CAST({name} AS {}))", self.dialect.text_type());
-        let read =
-            self.dialect.summed(&name, self.digits <= OF_DOUBLES).unwrap_or_else(|| "1 = 0".to_owned());
         let double = self.dialect.double();
-        vec![
-            format!("    {name} AS {x}"),
+        format!(
+            "CAST(FLOOR((LEAST(GREATEST(CAST({value} AS {double}), {low}), {high}) - ({low})) / {step} + 0.5) AS BIGINT)"
+        )
+    }
+
+    /// What stands between the values as coded and where they are placed: the weight's step, and the products with it. Nothing where there are none.
+    pub(super) fn multiplied(all: &[Summed<'_>]) -> Option<(&'static str, String)> {
+        let of_weight = all.iter().find(|amount| amount.quantity.weighing == Weighing::Weight)?;
+        let products: Vec<String> = all.iter().filter_map(Summed::product).flatten().collect();
+        let weight = of_weight.placed_as("weight").into_iter().next().filter(|_| !products.is_empty())?;
+        let products = products.join(",\n");
+        let stages = format!(
+            "weighed AS (\n  SELECT *,\n{weight}\n  FROM coded\n),\nmultiplied AS (\n  SELECT *,\n{products}\n  FROM weighed\n),\n"
+        );
+        Some(("multiplied", stages))
+    }
+
+    /// The value where there is a weight, and the step that is near it: of a weight that may not count -1.
+    fn product(&self) -> Option<[String; 2]> {
+        let weight = self.weight?;
+        let width = digits(weight);
+        let mut factor = format!("CAST(weight * {} AS DECIMAL(18, 0))", weight.step);
+        if weight.places > 0 {
+            factor = format!("{factor} * 0.{:0>1$}", 1, usize::from(weight.places));
+        }
+        let (unweighted, otherwise) = (self.unweighted(), self.otherwise());
+        let value = format!("{unweighted} * CAST({factor} AS DECIMAL({width}, {}))", weight.places);
+        let near = self.nearest(&format!("({value})"));
+        Some([
+            format!("    {value} AS {}", self.value()),
             format!(
-                "    CASE WHEN {name} IS NULL THEN {none} WHEN NOT {read} THEN -1 \
-                 WHEN {text} IN ('nan', '-nan', 'infinity', 'inf', '-infinity', '-inf') THEN -1 \
-                 ELSE CAST(FLOOR((LEAST(GREATEST(CAST({name} AS {double}), {low}), {high}) - ({low})) / {step} + 0.5) AS BIGINT) END AS {near}"
+                "    CASE WHEN {unweighted} IS NULL THEN {otherwise} WHEN weight < 0 THEN -1 ELSE {near} END AS {}",
+                self.near()
             ),
-        ]
+        ])
+    }
+
+    /// Whether a value may be a fraction of 64 bits.
+    fn doubles(&self) -> bool {
+        self.columns.len() == 1 && self.digits <= OF_DOUBLES
+    }
+
+    /// That a cell is a number, of a type that engines and files read alike.
+    fn read(&self, name: &str) -> String {
+        let of_type = self.dialect.summed(name, self.doubles()).unwrap_or_else(|| "1 = 0".to_owned());
+        let text = format!("LOWER(CAST({name} AS {}))", self.dialect.text_type());
+        let number = format!("{text} NOT IN ('nan', '-nan', 'infinity', 'inf', '-infinity', '-inf')");
+        let whole = self.decimals().and_then(|of| self.dialect.holds(name, of));
+        let whole = whole.map_or(String::new(), |whole| format!(" AND {whole}"));
+        format!("({of_type} AND {number}{whole})")
+    }
+
+    /// What a cell is multiplied as: exactly what it is, as a decimal whose product with others has all its digits.
+    fn factor(&self, name: &str) -> String {
+        self.decimals().map_or_else(|| name.to_owned(), |of| self.dialect.decimal(name, of))
+    }
+
+    /// How many digits a factor may have, and how many of them behind the point: products of so many have no more than 38, in every engine's reckoning.
+    fn decimals(&self) -> Option<(u32, u32)> {
+        match self.columns.len() {
+            0 | 1 => None,
+            2 => Some((18, 9)),
+            3 => Some((12, 6)),
+            _ => Some((8, 4)),
+        }
+    }
+
+    /// How many digits a weight may have, so that its products have all of theirs.
+    fn room(&self) -> u32 {
+        self.decimals().map_or(0, |(digits, _)| digits)
     }
 
     /// That a row may not count.
@@ -103,6 +205,11 @@ impl<'s> Summed<'s> {
 
     /// The step itself, and where it is told on which side of the bounds the value is.
     pub(super) fn placed(&self) -> Vec<String> {
+        self.placed_as(&self.steps())
+    }
+
+    /// The same, where the step is called so.
+    fn placed_as(&self, steps: &str) -> Vec<String> {
         let Quantity { low, high, step, places, .. } = self.quantity;
         let (x, near, reach) = (self.value(), self.near(), self.quantity.reach());
         let (low, high, step) = (i128::from(*low), i128::from(*high), i128::from(*step));
@@ -136,14 +243,15 @@ impl<'s> Summed<'s> {
                 self.double(high + step),
                 ends[1],
             );
-            if let Some(of) = self.dialect.is_double(&x).filter(|_| self.digits <= OF_DOUBLES) {
+            if let Some(of) = self.dialect.is_double(&x).filter(|_| self.doubles()) {
                 cases += &format!("WHEN {of} THEN CASE\n        {doubles}\n      ");
             }
             let comment = super::comment(&self.quantity.name);
             format!("{cases}ELSE CASE\n        {others} END AS {name} /* {comment} */")
         };
         let most = reach.to_string();
-        let mut all = vec![cases(&near, ["0", &most], nearest(&fraction), nearest(&decimal), self.steps())];
+        let mut all =
+            vec![cases(&near, ["0", &most], nearest(&fraction), nearest(&decimal), steps.to_owned())];
         if self.amount.clamping.is_some() {
             let beyond = |low: String, high: String| {
                 format!("WHEN {x} < {low} THEN -1 WHEN {x} > {high} THEN 1 ELSE 0 END")
@@ -192,6 +300,16 @@ impl<'s> Summed<'s> {
         format!("step{}", self.number)
     }
 
+    /// The product of all factors but the weight.
+    fn unweighted(&self) -> String {
+        format!("plain{}", self.number)
+    }
+
+    /// What rows count as that have no such product.
+    fn otherwise(&self) -> String {
+        format!("none{}", self.number)
+    }
+
     /// On which side of the bounds the value is: -1, 0 or 1.
     fn side(&self) -> String {
         format!("side{}", self.number)
@@ -206,6 +324,12 @@ impl<'s> Summed<'s> {
     fn double(&self, units: i128) -> String {
         format!("{:e}", units as f64 / 10f64.powi(self.quantity.places.into()))
     }
+}
+
+/// The most digits of a weight as it counts, all of those behind the point among them.
+fn digits(weight: &Quantity) -> u32 {
+    let whole = weight.high.unsigned_abs().checked_ilog10().map_or(1, |digits| digits + 1);
+    whole.max(weight.places.into())
 }
 
 #[cfg(test)]

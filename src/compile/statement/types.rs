@@ -117,6 +117,25 @@ impl Dialect {
         }
     }
 
+    /// The number in a column as a decimal of so many digits, and so many of them behind the point. One engine has decimals without bounds.
+    pub(super) fn decimal(self, name: &str, (digits, places): (u32, u32)) -> String {
+        match self {
+            Dialect::Postgres => format!("CAST({name} AS NUMERIC)"),
+            Dialect::Spark => format!("TRY_CAST({name} AS DECIMAL({digits}, {places}))"),
+            // It gives products of up to 18 digits no more than 18.
+            Dialect::Duckdb => {
+                format!("CAST(TRY_CAST({name} AS DECIMAL({digits}, {places})) AS DECIMAL(19, {places}))")
+            }
+            Dialect::Bigquery | Dialect::Ansi => format!("CAST({name} AS DECIMAL({digits}, {places}))"),
+        }
+    }
+
+    /// That such a decimal is the number itself, where it may not be.
+    pub(super) fn holds(self, name: &str, of: (u32, u32)) -> Option<String> {
+        let decimal = self.decimal(name, of);
+        (self != Dialect::Postgres).then(|| format!("COALESCE({decimal} = {name}, 1 = 0)"))
+    }
+
     /// The sum of whole numbers, as one of 64 bits; what has no room in them is an error. One engine, as it often stands, would wrap around: there it becomes -1, which `--counts`
     /// refuses.
     pub(super) fn sum(self, of: &str) -> String {

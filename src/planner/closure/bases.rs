@@ -1,6 +1,6 @@
 //! What components told by bases add to what is asked: the same closure with other gains along some axes.
 
-use super::ranges::{Kind, Sums};
+use super::ranges::{self, Kind, Sums};
 use super::{AskedOf, Closure, How};
 use crate::cube::{Axis, Cube, Cuboid, Frame, Level};
 use crate::plan::basis::{Inverse, Part};
@@ -17,6 +17,9 @@ pub(crate) type Bases = BTreeMap<(usize, usize), Telling>;
 
 /// Kinds of queries that are told apart along one axis; more are merged to bounds.
 const MOST_KINDS: usize = 48;
+
+/// So many of those that stand beside a dimension are told apart, where its categories are looked at one by one.
+const MOST_FOREMOST: usize = 256;
 
 /// The bases of a plan's measurements.
 pub(crate) fn bases_of(plan: &Plan) -> Bases {
@@ -179,6 +182,27 @@ fn weighted(axis: &Axis, dimension: usize, r: usize, bases: &Bases) -> Sums {
     all.sort_by(|a, b| a.norms.iter().map(|v| v.to_bits()).cmp(b.norms.iter().map(|v| v.to_bits())));
     all.dedup_by(|a, b| a.norms == b.norms);
     Sums::told(axis, r, &Ranges::Cells, mean, all, MOST_KINDS)
+}
+
+/// For every node of rung `r` what the noises of each rung's components add to the variance of its count.
+pub(crate) fn of_cells(frame: &Frame, dimension: usize, r: usize, bases: &Bases) -> Vec<Vec<f64>> {
+    let axis = &frame.axes[dimension];
+    let told = |j: usize| bases.get(&(dimension, axis.rungs[j].level));
+    if (0..=r).any(|j| told(j).is_some_and(|t| t.basis().is_some())) {
+        let (rows, starts) = factors(axis, dimension, r, bases);
+        let square = |part: &[f64]| part.iter().map(|v| v * v).sum();
+        let ends = |row: &[f64]| starts.iter().skip(1).copied().chain([row.len()]).collect::<Vec<_>>();
+        let norms = |row: Vec<f64>| starts.iter().zip(ends(&row)).map(|(&a, b)| square(&row[a..b])).collect();
+        return rows.into_iter().map(norms).collect();
+    }
+    cell_norms(axis, r, |j| told(j)?.weights().map(|w| &**w))
+}
+
+/// The nodes that are not better known than another one whatever the noises of components are, with the same; bounds, where there are very many.
+pub(crate) fn foremost(frame: &Frame, dimension: usize, r: usize, bases: &Bases) -> Vec<(u32, Vec<f64>)> {
+    let all = of_cells(frame, dimension, r, bases);
+    let all: Vec<Kind> = (0..).zip(all).map(|(node, norms)| Kind { norms, at: (node, node) }).collect();
+    ranges::front(&all, MOST_FOREMOST).into_iter().map(|kind| (kind.at.0, kind.norms)).collect()
 }
 
 /// The same where nodes have weights.

@@ -28,7 +28,7 @@ pub(super) struct OneTree<'a> {
 }
 
 /// Which dimension is the only one of unequal groups; `None` where there are none or several, or where something else than cells is measured.
-fn only(frame: &Frame, measured: &[Weighted]) -> Option<usize> {
+pub(super) fn only(frame: &Frame, measured: &[Weighted]) -> Option<usize> {
     let mut unequal = (0..frame.axes.len()).filter(|&d| !frame.axes[d].is_balanced());
     let dimension = unequal.next().filter(|_| unequal.next().is_none())?;
     measured.iter().all(|t| t.seen == Seen::Cells).then_some(dimension)
@@ -69,6 +69,14 @@ impl<'a> OneTree<'a> {
                 first
             })
             .collect();
+        Some(OneTree { frame, dimension, axis, first })
+    }
+
+    /// The same with every node by itself.
+    pub(super) fn whole(frame: &'a Frame, measured: &[Weighted]) -> Option<OneTree<'a>> {
+        let dimension = only(frame, measured)?;
+        let axis = frame.axes[dimension].clone();
+        let first = axis.rungs.iter().map(|rung| (0..rung.len() as u32).collect()).collect();
         Some(OneTree { frame, dimension, axis, first })
     }
 
@@ -115,7 +123,7 @@ impl<'a> OneTree<'a> {
     }
 
     /// For every rung and node the variance of a cell there of the table with these levels beside the tree.
-    fn variances(&self, measured: &[Weighted], exact: &[Cuboid], own: &Cuboid) -> Vec<Vec<f64>> {
+    pub(super) fn variances(&self, measured: &[Weighted], exact: &[Cuboid], own: &Cuboid) -> Vec<Vec<f64>> {
         let mut out: Vec<Vec<f64>> = self.axis.rungs.iter().map(|r| vec![0.0; r.len()]).collect();
         for component in self.frame.below(own) {
             let weights = self.weights(measured, exact, &component);

@@ -89,6 +89,15 @@ impl Strategy for Bases {
         Some(|request| shaped(request, false).iter().any(asks_for_sums))
     }
 
+    /// Ordered dimensions as their finest levels tell them: groups of neighbours are intervals of those.
+    fn fewer(&self, request: &Request) -> Option<Vec<Vec<u8>>> {
+        let shaped = shaped(request, false);
+        let sums =
+            |d: &usize| shaped.iter().any(|t| !matches!(asked_of(t, *d), Ranges::Cells | Ranges::Total));
+        let ordered: Vec<usize> = (0..request.cube.dimensions.len()).filter(sums).collect();
+        request.finest_of(&ordered)
+    }
+
     /// The closed form is the best for components where their costs add up, so equal budgets are never better. Under `substitute` two cells
     /// cost less than all components' sums, by more or less with the shares: there [`Bases::measure`] looks at equal ones itself.
     fn rules(&self) -> Rules {

@@ -41,6 +41,11 @@ pub(super) trait Strategy {
     fn levels(&self, request: &Request) -> Result<Vec<Vec<u8>>, NotApplicable> {
         Ok(levels_of(request, None))
     }
+
+    /// Fewer levels, with which a second plan is made: the better of the two is taken.
+    fn fewer(&self, _: &Request) -> Option<Vec<Vec<u8>>> {
+        None
+    }
 }
 
 /// The levels of the tables asked for, of those that have a share, and of one more.

@@ -66,6 +66,11 @@ pub(crate) fn levels(measure: Measure, request: &Request) -> Result<Vec<Vec<u8>>
     of(measure).levels(request)
 }
 
+/// The levels of a strategy's second plan, where it has one.
+pub(crate) fn fewer(measure: Measure, request: &Request) -> Option<Vec<Vec<u8>>> {
+    of(measure).fewer(request)
+}
+
 /// Whether a strategy shares out the budget itself.
 pub(crate) fn shares(measure: Measure) -> bool {
     of(measure).rules() != Rules::Fixed

@@ -88,7 +88,7 @@ pub enum NotApplicable {
 }
 
 /// The largest table that is counted.
-pub(crate) const MOST_CELLS: u64 = 1 << 31;
+pub(crate) const MOST_CELLS: u64 = crate::plan::limits::MAX_CELLS;
 /// A strategy that searches measures no more cells than this, or than the workload itself has; nor does
 /// `auto` choose one that does.
 pub(crate) const MANY_CELLS: f64 = (1u64 << 26) as f64;

@@ -149,6 +149,8 @@ pub(crate) fn even(request: &Request, plan: &Plan) -> Option<(String, NotApplica
     if !matches!(plan.measure, Measure::Residual | Measure::Bases) || measured.iter().any(weighted) {
         return None;
     }
+    let told = request.told_by(plan);
+    let request = &*told;
     let frame = Frame::new(&request.cube, &plan.levels);
     let closure = Closure::new(&request.cube, &frame, &request.workload);
     let ask = Ask { request, frame: &frame, closure: &closure, budgets: plan.budgets };

@@ -1,6 +1,8 @@
 //! What rows add to the cells of a table beside one: what they have of a number, or one where they have it.
 
 use crate::plan::{Subject, subjects};
+#[cfg(feature = "faults")]
+use crate::planted::{self, Planted};
 use crate::secret::ingest::beyond;
 use crate::spec::{AmountSpec, Spec};
 
@@ -97,6 +99,8 @@ impl Addend {
             let [below, above] = beyond(self.reach);
             (code, moved) = match code {
                 _ if code == below => (0, [1, 0]),
+                #[cfg(feature = "faults")]
+                _ if code == above && planted::on(Planted::ClampedSums) => (50 * self.reach, [0, 1]),
                 _ if code == above => (self.reach, [0, 1]),
                 _ => return 0,
             };

@@ -1,6 +1,7 @@
 //! What the tables of a plan are counted from: the rows, or the few tables that hold all that are needed.
 
 use super::cover::{cover, holds, needed, size};
+use super::slice::{self, Pairs, Shares, Starts};
 use super::tally::{Layouts, Tally};
 use super::{Addend, CountError, Counter, Counts};
 use crate::cube::{Cube, Cuboid};
@@ -14,7 +15,8 @@ pub struct Data {
 }
 
 pub(super) enum Form {
-    Rows(Rows),
+    /// With where those of each node are, once they are in order.
+    Rows(Rows, Option<Starts>),
     Tables(Tables),
 }
 
@@ -30,7 +32,7 @@ pub(in crate::secret) struct Tables {
 
 impl From<Rows> for Data {
     fn from(rows: Rows) -> Data {
-        Data { form: Form::Rows(rows) }
+        Data { form: Form::Rows(rows, None) }
     }
 }
 
@@ -70,16 +72,15 @@ impl Data {
     }
 
     /// The bytes that reading and counting take at least, whatever the rows are: known from the plan alone. Rows add up to `added` things beside
-    /// their number.
+    /// their number, and so many cells are measured at once.
     pub(crate) fn memory(
         cube: &Cube,
         wanted: &[&Cuboid],
-        added: usize,
+        (added, largest): (usize, u64),
         threads: usize,
         memory: Memory,
     ) -> u64 {
-        let largest = wanted.iter().filter_map(|table| size(cube, table)).max().unwrap_or(1) as u64;
-        // Counts of the largest table, and what is made of them.
+        // Their counts, and what is made of them.
         let measured = largest.saturating_mul(2 * size_of::<i64>() as u64);
         let counted = needed(cube, wanted, added, threads, memory).unwrap_or(0);
         ingest::least_memory(threads).saturating_add(counted).saturating_add(measured)
@@ -88,7 +89,7 @@ impl Data {
     /// How many rows count.
     pub(in crate::secret) fn rows(&self) -> u64 {
         match &self.form {
-            Form::Rows(rows) => rows.len() as u64,
+            Form::Rows(rows, _) => rows.len() as u64,
             Form::Tables(tables) => tables.rows,
         }
     }
@@ -96,7 +97,7 @@ impl Data {
     /// How many units had more rows than count. It leaves with noise only.
     pub(in crate::secret) fn cut(&self) -> u64 {
         match &self.form {
-            Form::Rows(rows) => rows.cut(),
+            Form::Rows(rows, _) => rows.cut(),
             Form::Tables(tables) => tables.cut,
         }
     }
@@ -104,15 +105,26 @@ impl Data {
     /// The rows themselves, where they were kept.
     pub(crate) fn into_rows(self) -> Option<Rows> {
         match self.form {
-            Form::Rows(rows) => Some(rows),
+            Form::Rows(rows, _) => Some(rows),
             Form::Tables(_) => None,
         }
+    }
+
+    /// Brings rows in the order of a dimension's nodes, for slices of tables along it.
+    pub(in crate::secret) fn sort_by(&mut self, dimension: usize) -> Result<(), CountError> {
+        match &mut self.form {
+            Form::Rows(rows, starts) if starts.as_ref().is_none_or(|s| s.dimension != dimension) => {
+                *starts = Some(Starts::sort(rows, dimension).ok_or(CountError::Axis(dimension))?);
+            }
+            Form::Rows(..) | Form::Tables(_) => {}
+        }
+        Ok(())
     }
 
     /// Whoever counts tables of it. Each thread has its own.
     pub(in crate::secret) fn counter(&self) -> Tabulator<'_> {
         match &self.form {
-            Form::Rows(rows) => Tabulator::Rows(Counter::new(rows)),
+            Form::Rows(rows, starts) => Tabulator::Rows(Counter::new(rows), rows, starts.as_ref()),
             Form::Tables(tables) => Tabulator::Tables(tables),
         }
     }
@@ -126,7 +138,7 @@ impl std::fmt::Debug for Data {
 
 /// Counts many tables of the same data.
 pub(in crate::secret) enum Tabulator<'d> {
-    Rows(Counter<'d>),
+    Rows(Counter<'d>, &'d Rows, Option<&'d Starts>),
     Tables(&'d Tables),
 }
 
@@ -134,13 +146,32 @@ impl Tabulator<'_> {
     /// The table of a cuboid, dimensions ascending, the last one fastest.
     pub(crate) fn cuboid(&mut self, cube: &Cube, cuboid: &Cuboid) -> Result<Counts, CountError> {
         match self {
-            Tabulator::Rows(counter) => counter.cuboid(cube, cuboid),
+            Tabulator::Rows(counter, ..) => counter.cuboid(cube, cuboid),
             Tabulator::Tables(tables) => tables.cuboid(cube, cuboid),
         }
     }
 }
 
 impl Tabulator<'_> {
+    /// One slice of the table of a cuboid, of rows that are [in order](Data::sort_by).
+    pub(crate) fn slice(
+        &mut self,
+        cube: &Cube,
+        cuboid: &Cuboid,
+        of: (&Shares, usize),
+    ) -> Result<Counts, CountError> {
+        match self {
+            Tabulator::Rows(_, rows, starts) => {
+                slice::of_rows(rows, starts.ok_or(CountError::NotCounted)?, (cube, cuboid), of)
+            }
+            Tabulator::Tables(tables) => {
+                let (table, counts) =
+                    tables.tables.get(tables.smallest(cube, cuboid)?).ok_or(CountError::NotCounted)?;
+                slice::of_table(cube, cuboid, (table, counts), of)
+            }
+        }
+    }
+
     /// What the rows add up to in each cell of a cuboid.
     pub(crate) fn added(
         &mut self,
@@ -149,7 +180,7 @@ impl Tabulator<'_> {
         addend: Addend,
     ) -> Result<Counts, CountError> {
         match self {
-            Tabulator::Rows(counter) => counter.added(cube, cuboid, addend),
+            Tabulator::Rows(counter, ..) => counter.added(cube, cuboid, addend),
             Tabulator::Tables(tables) => tables.added(cube, cuboid, addend),
         }
     }
@@ -194,32 +225,22 @@ pub(super) fn roll_up(
     counts: &Counts,
     cuboid: &Cuboid,
 ) -> Result<Counts, CountError> {
-    let cells = size(cube, cuboid).ok_or(CountError::TooManyCells)?;
-    // For each cell of the table the cell it is in.
-    let mut at = vec![0usize];
+    let mut rolled = Counts::zero(size(cube, cuboid).ok_or(CountError::TooManyCells)?);
+    let (mut from, mut to) = (counts.cells().len(), rolled.cells().len());
+    let mut axes: Vec<Pairs> = Vec::with_capacity(table.len());
     for level in table.iter() {
         let dimension = cube.dimensions.get(level.dimension).ok_or(CountError::NotCounted)?;
-        let kept = cuboid.iter().find(|l| l.dimension == level.dimension);
         let nodes = dimension.levels.get(level.level).map_or(0, |l| l.len());
-        let up = kept
-            .map(|kept| (dimension.ancestors(level.level, kept.level), dimension.levels[kept.level].len()));
-        at = at
-            .iter()
-            .flat_map(|&outer| {
-                let up = &up;
-                (0..nodes).map(move |node| match up {
-                    Some((up, nodes)) => outer * nodes + up.get(node).map_or(0, |&n| n as usize),
-                    None => outer,
-                })
-            })
-            .collect();
+        from /= nodes.max(1);
+        axes.push(match cuboid.iter().find(|l| l.dimension == level.dimension) {
+            None => (0..nodes).map(|node| (node * from, 0)).collect(),
+            Some(kept) => {
+                to /= kept.of(cube).len().max(1);
+                let up = dimension.ancestors(level.level, kept.level);
+                up.iter().enumerate().map(|(node, &up)| (node * from, up as usize * to)).collect()
+            }
+        });
     }
-    let mut rolled = Counts::zero(cells);
-    let out = rolled.cells_mut();
-    for (&at, &count) in at.iter().zip(counts.cells()) {
-        let cell = out.get_mut(at).ok_or(CountError::NotCounted)?;
-        // All rows together fit: see `has_room` in `measure`.
-        *cell = cell.wrapping_add(count);
-    }
+    slice::add(&axes, (0, 0), counts.cells(), rolled.cells_mut());
     Ok(rolled)
 }

@@ -11,7 +11,7 @@ use super::addend::Totals;
 use super::cover::{largest, size};
 use super::data::{Data, Form, Tables, roll_up};
 use super::{Addend, CountError, Counts, MAX_CELLS};
-use crate::cube::{Cube, Cuboid, Level, NoValue, Quantity};
+use crate::cube::{Cube, Cuboid, Level, NoValue, Quantity, Weighing};
 use crate::secret::ingest::{self, IngestError, Number};
 use crate::spec::{AmountSpec, Coding, Column, Spec, Taken, Unit};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -167,12 +167,16 @@ pub(crate) fn fingerprint(spec: &Spec, cube: &Cube, tables: &[Cuboid]) -> u64 {
         say(&format!("{:?}", data.blanks));
     }
     spec.zeros.iter().for_each(|zero| say(&zero.condition));
-    for AmountSpec { quantity, column, square, clamping, .. } in spec.summed() {
-        let Quantity { low, high, step, places, missing, .. } = &**quantity;
-        say(column);
+    for AmountSpec { quantity, columns, square, clamping, .. } in spec.summed() {
+        let Quantity { low, high, step, places, missing, weighing, .. } = &**quantity;
+        columns.iter().for_each(|column| say(column));
         say(&format!("{low} {high} {step} {places} {missing:?} {square}"));
         if clamping.is_some() {
             say("moved");
+        }
+        // The last of the columns is then a weight as it counts.
+        if *weighing == Weighing::Weighted {
+            say("weighted");
         }
     }
     match &spec.privacy.unit {

@@ -9,6 +9,7 @@
 //! | `cover` | which tables hold all others |
 //! | `tally` | those, counted while the rows stream by |
 //! | `given` | tables that were counted where the data lives |
+//! | `slice` | a slice of a large table, from its own rows |
 //! | `data` | what tables are counted from: rows or such tables |
 //! | `index` | the cells of a block of rows |
 
@@ -18,6 +19,7 @@ mod cover;
 mod data;
 pub(crate) mod given;
 mod index;
+mod slice;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -26,6 +28,7 @@ pub(in crate::secret) use addend::Addend;
 pub(crate) use counts::Counts;
 pub(crate) use data::Data;
 pub(in crate::secret) use data::Tabulator;
+pub(in crate::secret) use slice::Shares;
 
 use crate::cube::{Cube, Cuboid, Level};
 use crate::secret::ingest::{Memory, Rows, Settings};
@@ -86,7 +89,7 @@ pub enum Held {
 }
 
 /// What counting the tables `wanted` takes, where rows add up to so many things beside their number.
-pub fn work(cube: &Cube, wanted: &[&Cuboid], added: usize, memory: Memory) -> Work {
+pub(crate) fn work(cube: &Cube, wanted: &[&Cuboid], added: usize, memory: Memory) -> Work {
     let threads = Settings::default().threads;
     let steps = |tables: &mut dyn Iterator<Item = &Cuboid>| tables.map(|t| t.len() + 1 + added).sum();
     match cover::cover(cube, wanted, added, threads, memory) {

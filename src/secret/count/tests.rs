@@ -268,12 +268,15 @@ fn pay(column: &str, missing: NoValue) -> crate::spec::AmountSpec {
             step: 1,
             places: 0,
             missing,
+            weighing: Default::default(),
             unit: None,
             description: None,
         }),
-        column: column.into(),
+        columns: vec![column.into()],
         tables: vec![crate::plan::Table::new(Cuboid::total(), crate::exact::Rational::ONE)],
         square: true,
+        unweighted: false,
+        targets: Vec::new(),
         clamping: None,
     }
 }
@@ -392,4 +395,78 @@ fn sums_that_were_counted_elsewhere_are_those_of_the_rows() {
     }
     assert!(refused(&|_| {}, "0,0,1,0").contains("whose d is empty"));
     assert!(refused(&|_| {}, "0,0,0,1").contains("whose e is empty"));
+}
+
+/// A tree of areas in the middle of two plain dimensions, cut into slices of very few cells: whether rows are kept or tables were counted, every slice
+/// has the counts that the whole table has there.
+#[test]
+fn slices_are_parts_of_the_whole_table() {
+    use crate::cube::Cube;
+    use crate::plan::Block;
+    use crate::secret::count::slice::{Shares, Starts, of_rows, of_table};
+    let labels = |n: usize| (0..n).map(|v| v.to_string()).collect::<Vec<_>>();
+    let level = |name: &str, parent: Vec<u32>| Categories {
+        name: name.into(),
+        labels: labels(parent.len()),
+        parent,
+        bounds: Vec::new(),
+    };
+    // Counties, tracts and blocks, none of them in the order of what they are in.
+    let tracts: Vec<u32> = (0..23u32).map(|t| t * 5 % 7).collect();
+    let blocks: Vec<u32> = (0..400u32).map(|b| b * 7 % 23).collect();
+    let area = Dimension::new(
+        "area",
+        vec![Categories::total(), level("county", vec![0; 7]), level("tract", tracts), level("area", blocks)],
+    );
+    let cube =
+        Cube { dimensions: vec![Dimension::plain("a", labels(3)), area, Dimension::plain("b", labels(2))] };
+    let rows = 3 * BLOCK + 11;
+    let column = |n: u32, k: u64| -> Vec<u32> {
+        (0..rows as u64).map(|r| (r.wrapping_mul(k) >> 7) as u32 % n).collect()
+    };
+    let columns = [column(3, 911), column(400, 1_000_003), column(2, 77_777)];
+    let mut kept = Rows::from_codes(&[3, 400, 2], &columns).unwrap();
+    let frame = crate::cube::Frame::new(&cube, &[vec![0, 1], vec![0, 1, 2, 3], vec![0, 1]]);
+    let starts = {
+        let mut counter = Counter::new(&kept);
+        let whole: Vec<Counts> = [2, 3]
+            .map(|level| counter.cuboid(&cube, &Cuboid::new(vec![(0, 1), (1, level), (2, 1)])).unwrap())
+            .into();
+        let starts = Starts::sort(&mut kept, 1).unwrap();
+        (whole, starts)
+    };
+    let (whole, starts) = starts;
+    let finest = Cuboid::new(vec![(0, 1), (1, 3), (2, 1)]);
+    let held = Counter::new(&kept).cuboid(&cube, &finest).unwrap();
+    for (level, whole) in [2, 3].into_iter().zip(whole) {
+        let cuboid = Cuboid::new(vec![(0, 1), (1, level), (2, 1)]);
+        let again = Counter::new(&kept).cuboid(&cube, &cuboid).unwrap();
+        assert_eq!(again.cells(), whole.cells(), "the order of rows does not matter");
+        let slices = Block::Table(cuboid.clone()).slices_of(&frame, 60).unwrap();
+        assert!(slices.count() > 2);
+        let shares = Shares::new(&cube, slices.clone()).unwrap();
+        let mut all = 0;
+        for slice in 0..slices.count() {
+            let own = of_rows(&kept, &starts, (&cube, &cuboid), (&shares, slice)).unwrap();
+            for from in [(&cuboid, &whole), (&finest, &held)] {
+                let of_whole = of_table(&cube, &cuboid, from, (&shares, slice)).unwrap();
+                assert_eq!(own.cells(), of_whole.cells(), "{level} {slice}");
+            }
+            all += own.cells().iter().sum::<i64>();
+        }
+        assert_eq!(all, rows as i64);
+    }
+    // Of a table without one of the dimensions, from one that has it at a finer level.
+    let cuboid = Cuboid::new(vec![(1, 2), (2, 1)]);
+    let cut = Block::Table(cuboid.clone()).slices_of(&frame, 12).unwrap();
+    let shares = Shares::new(&cube, cut.clone()).unwrap();
+    let tracts = Cuboid::new(vec![(0, 1), (1, 2), (2, 1)]);
+    let of_tracts = Counter::new(&kept).cuboid(&cube, &tracts).unwrap();
+    for slice in 0..cut.count() {
+        let own = of_rows(&kept, &starts, (&cube, &cuboid), (&shares, slice)).unwrap();
+        for from in [(&finest, &held), (&tracts, &of_tracts)] {
+            assert_eq!(of_table(&cube, &cuboid, from, (&shares, slice)).unwrap().cells(), own.cells());
+        }
+    }
+    assert!(Starts::sort(&mut kept, 3).is_none());
 }

@@ -1,8 +1,10 @@
 //! A few thousand coded rows, on their way from a file to what counts them.
 
+use super::amount::Factor;
 use super::faults::Faults;
 use super::fields::{Fields, Whose};
 use super::unit::order::KEY;
+use crate::spec::MOST_FACTORS;
 use zeroize::{Zeroize, Zeroizing};
 
 /// How many rows are coded before they are handed on: few enough that they stay in the nearest caches.
@@ -14,6 +16,8 @@ pub(in crate::secret) struct Chunk {
     nodes: Zeroizing<Vec<u32>>,
     /// For dimensions of any text their codes, as many as there are rows; empty for the others.
     texts: Vec<Zeroizing<Vec<u64>>>,
+    /// Of each column that is multiplied, what its cells say, [`CHUNK`] for each.
+    factors: Zeroizing<Vec<Factor>>,
     /// Identifiers of units, one after the other, and where each ends.
     ids: Zeroizing<Vec<u8>>,
     ends: Vec<usize>,
@@ -35,6 +39,7 @@ impl Chunk {
         Chunk {
             nodes: Zeroizing::new(vec![0; dimensions * CHUNK]),
             texts: (0..dimensions).map(|_| Zeroizing::default()).collect(),
+            factors: Zeroizing::new(vec![Factor::default(); fields.factors().count() * CHUNK]),
             ids: Zeroizing::default(),
             ends: Vec::new(),
             orders: fields.unit.iter().flat_map(|unit| &unit.order).map(|_| Zeroizing::default()).collect(),
@@ -49,6 +54,34 @@ impl Chunk {
     #[inline]
     pub(super) fn set(&mut self, dimension: usize, row: usize, node: u32) {
         self.nodes[dimension * CHUNK + row] = node;
+    }
+
+    /// Sets what a factor is in a row that is being filled in.
+    pub(super) fn set_factor(&mut self, factor: usize, row: usize, said: Factor) {
+        if let Some(own) = self.factors.get_mut(factor * CHUNK + row) {
+            *own = said;
+        }
+    }
+
+    /// Multiplies the factors of a row. `false` where a product has no node: never, as its factors were read.
+    #[inline]
+    pub(super) fn multiply(&mut self, fields: &Fields<'_>, row: usize) -> bool {
+        if self.factors.is_empty() {
+            return true;
+        }
+        let mut good = true;
+        for (dimension, field, from) in fields.products() {
+            let mut own = Zeroizing::new([Factor::default(); MOST_FACTORS]);
+            let many = field.factors.len();
+            for (at, to) in own.iter_mut().take(many).enumerate() {
+                *to = self.factors.get((from + at) * CHUNK + row).copied().unwrap_or_default();
+            }
+            match own.get(..many).map(|own| field.coder.product(own)) {
+                Some(Ok(node)) => self.set(dimension, row, node),
+                _ => good = false,
+            }
+        }
+        good
     }
 
     /// All nodes of a dimension, to be filled in.

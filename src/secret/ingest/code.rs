@@ -1,10 +1,10 @@
 //! One cell to one node of a dimension's finest level.
 
-use super::amount;
+use super::amount::{self, Factor};
 use super::error::Fault;
 use super::lookup::Lookup;
 use crate::calendar;
-use crate::cube::Quantity;
+use crate::cube::{NoValue, Quantity};
 use crate::projection::key::text_code;
 use crate::spec::{Blanks, Coding, Column, Digits, Taken, clock};
 use std::collections::HashMap;
@@ -54,6 +54,10 @@ enum Domain<'s> {
     Text,
     /// And whether values beyond the bounds are told apart.
     Amount(&'s Quantity, bool),
+    /// One of the columns whose product an amount is: it has no node of its own.
+    Factor(NoValue),
+    /// The weight as such a column.
+    Weight(&'s Quantity),
 }
 
 /// What a column must hold: decides which types of typed files fit.
@@ -148,9 +152,39 @@ impl<'s> Coder<'s> {
     /// The steps of a number: one node more than there are where rows without a value are told apart, and three where values beyond the bounds are,
     /// as `told` says.
     pub(super) fn amount(quantity: &'s Quantity, told: bool, blanks: &'s Blanks) -> Coder<'s> {
+        Coder::of_number(Domain::Amount(quantity, told), blanks)
+    }
+
+    /// One of the columns whose product an amount is.
+    pub(super) fn of_factor(quantity: &Quantity, blanks: &'s Blanks) -> Coder<'s> {
+        Coder::of_number(Domain::Factor(quantity.missing), blanks)
+    }
+
+    /// The weight among these columns: it multiplies as it counts.
+    pub(super) fn of_weight(weight: &'s Quantity, blanks: &'s Blanks) -> Coder<'s> {
+        Coder::of_number(Domain::Weight(weight), blanks)
+    }
+
+    fn of_number(domain: Domain<'s>, blanks: &'s Blanks) -> Coder<'s> {
         static PLAIN: Taken = Taken { clamp: false, format: None, time: false };
-        let (domain, numbers) = (Domain::Amount(quantity, told), Digits::default());
+        let numbers = Digits::default();
         Coder { domain, missing: None, other: None, blanks, numbers, taken: &PLAIN, lookup: None }
+    }
+
+    /// What such a cell says.
+    pub(super) fn factor(&self, cell: &[u8]) -> Result<Factor, Fault> {
+        let read = self.number(self.blanks.value(cell), |cell| match self.domain {
+            Domain::Factor(missing) => Factor::read(missing, cell),
+            Domain::Weight(weight) => Factor::of_weight(weight, cell),
+            _ => Err(Fault::Outside),
+        });
+        read.unwrap_or(Err(Fault::NotAmount))
+    }
+
+    /// The node of an amount that is the product of these.
+    pub(super) fn product(&self, factors: &[Factor]) -> Result<u32, Fault> {
+        let Domain::Amount(quantity, beyond) = self.domain else { return Err(Fault::Outside) };
+        amount::product(quantity, factors, beyond)
     }
 
     /// From now on values of a number beyond its bounds have nodes of their own: which two.
@@ -200,7 +234,7 @@ impl<'s> Coder<'s> {
         match self.domain {
             Domain::Labels(_) | Domain::Text => Kind::Labels,
             Domain::Range { .. } => Kind::Whole,
-            Domain::Bins(_) | Domain::Amount(..) => Kind::Number,
+            Domain::Bins(_) | Domain::Amount(..) | Domain::Factor(_) | Domain::Weight(_) => Kind::Number,
             Domain::Dates { .. } if self.taken.time => Kind::Times,
             Domain::Dates { .. } => Kind::Dates,
         }
@@ -243,6 +277,10 @@ impl<'s> Coder<'s> {
                     Err(Fault::Outside) if self.taken.clamp => {
                         Ok(if cell.starts_with(b"-") { lo } else { hi })
                     }
+                    // A fraction within the ends is no whole number; beyond them it counts there like any other.
+                    Err(Fault::NotWhole) if self.taken.clamp => {
+                        amount::nearer_end(lo, hi, cell).ok_or(Fault::NotWhole)
+                    }
                     found => found,
                 });
                 written.unwrap_or(Err(Fault::NotWhole)).and_then(|v| in_range(lo, hi, self.near(v, lo, hi)))
@@ -255,7 +293,7 @@ impl<'s> Coder<'s> {
             Domain::Dates { first, last } => {
                 self.day(cell).ok_or(Fault::NotDate).and_then(|day| in_range(first, last, day))
             }
-            Domain::Text => Err(Fault::Outside), // never: a text has no node
+            Domain::Text | Domain::Factor(_) | Domain::Weight(_) => Err(Fault::Outside), // never: they have no node
         };
         found.or_else(|fault| self.stray(cell, fault))
     }
@@ -270,8 +308,8 @@ impl<'s> Coder<'s> {
         if self.numbers == Digits::default() {
             return Some(read(cell));
         }
-        let mut plain = Zeroizing::new([0; LONGEST]);
-        let len = plainly(self.numbers, cell, &mut plain)?;
+        let mut plain = Zeroizing::new([0; Digits::LONGEST]);
+        let len = self.numbers.plainly(cell, &mut plain)?;
         plain.get(..len).map(read)
     }
 
@@ -323,51 +361,6 @@ fn whole(cell: &[u8]) -> Result<i64, Fault> {
         n.checked_mul(10)?.checked_add(if negative { -digit } else { digit })
     };
     digits.iter().try_fold(0, push).ok_or(Fault::Outside)
-}
-
-/// A number of more bytes is none, where numbers are written in other ways than here.
-const LONGEST: usize = 64;
-
-/// Writes a number with a point and without groups of digits, and says how many bytes that has. Groups have three digits, but for the first, and
-/// either all are set apart or none.
-fn plainly(numbers: Digits, cell: &[u8], to: &mut [u8; LONGEST]) -> Option<usize> {
-    let whole = memchr::memchr(numbers.decimal, cell).unwrap_or(cell.len());
-    let (whole, rest) = cell.split_at_checked(whole)?;
-    if numbers.decimal != b'.' && memchr::memchr(b'.', rest).is_some() {
-        return None;
-    }
-    let mut bytes = [0; 4];
-    let mark = numbers.thousands.map(|mark| mark.encode_utf8(&mut bytes).as_bytes());
-    let mut len = 0;
-    let mut push = |byte: u8| {
-        *to.get_mut(len)? = byte;
-        len += 1;
-        Some(())
-    };
-    let (mut at, mut group, mut groups) = (0, 0, 0);
-    while let Some(&byte) = whole.get(at) {
-        if mark.is_some_and(|mark| whole.get(at..).is_some_and(|rest| rest.starts_with(mark))) {
-            if group == 0 || group > 3 || (groups > 0 && group != 3) {
-                return None;
-            }
-            at += mark.map_or(1, <[u8]>::len);
-            (group, groups) = (0, groups + 1);
-            continue;
-        }
-        if numbers.decimal != b'.' && byte == b'.' {
-            return None;
-        }
-        group += usize::from(byte.is_ascii_digit());
-        push(byte)?;
-        at += 1;
-    }
-    if groups > 0 && group != 3 {
-        return None;
-    }
-    for &byte in rest {
-        push(if byte == numbers.decimal { b'.' } else { byte })?;
-    }
-    Some(len)
 }
 
 fn in_range(lo: i64, hi: i64, value: i64) -> Result<u32, Fault> {

@@ -288,6 +288,9 @@ pub enum Fault {
     /// Not a finite decimal number where one is added up.
     #[error("the value is not a number")]
     NotAmount,
+    /// A number that cannot be multiplied exactly.
+    #[error("the value has more than 38 digits, and products are exact")]
+    LongFactor,
     /// Nothing where a number is added up.
     #[error("the cell is empty; `missing` of the amount says what else may be done than stop")]
     NoAmount,

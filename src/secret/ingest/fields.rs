@@ -4,7 +4,7 @@ use super::code::Coder;
 use super::error::{Fault, IngestError};
 use super::memory::Memory;
 use super::unit::order;
-use crate::cube::NoValue;
+use crate::cube::{NoValue, Weighing};
 use crate::release::Without;
 use crate::spec::{Blanks, Digits, Spec, Unit};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,6 +27,8 @@ pub(super) struct Field<'s> {
     pub(super) column: &'s str,
     pub(super) coder: Coder<'s>,
     pub(super) nodes: u32,
+    /// The columns whose product it is, and how each is read; none where it is read from one.
+    pub(super) factors: Vec<(&'s str, Coder<'s>)>,
 }
 
 impl Field<'_> {
@@ -90,8 +92,9 @@ impl<'s> Fields<'s> {
             let nodes = dimension.levels.last().map_or(0, |level| level.len());
             let coder = Coder::new(column, nodes, blanks).map_err(wrong)?;
             let nodes = u32::try_from(nodes).map_err(|_| wrong("it has too many categories"))?;
-            Ok(Field { column: &column.column, coder, nodes })
+            Ok(Field { column: &column.column, coder, nodes, factors: Vec::new() })
         });
+        let weight = spec.summed().map(|amount| &*amount.quantity).find(|q| q.weighing == Weighing::Weight);
         let amounts = spec.summed().map(|amount| {
             let quantity = &amount.quantity;
             let wrong = |what| IngestError::Coding { dimension: quantity.name.clone(), what };
@@ -99,7 +102,20 @@ impl<'s> Fields<'s> {
             let more = if told { 3 } else { u64::from(quantity.missing == NoValue::Skip) };
             let nodes =
                 u32::try_from(quantity.reach() + 1 + more).map_err(|_| wrong("it has too many steps"))?;
-            Ok(Field { column: &amount.column, coder: Coder::amount(quantity, told, blanks), nodes })
+            let coder = Coder::amount(quantity, told, blanks);
+            let column =
+                amount.columns.first().ok_or_else(|| wrong("no column of the data is named for it"))?;
+            let plain = |c: &'s String| (c.as_str(), Coder::of_factor(quantity, blanks));
+            let factors = match (&amount.columns[..], quantity.weighing) {
+                ([own @ .., last], Weighing::Weighted) => {
+                    let weight = weight.ok_or_else(|| wrong("nothing says what its weight is"))?;
+                    let last = (last.as_str(), Coder::of_weight(weight, blanks));
+                    own.iter().map(plain).chain([last]).collect()
+                }
+                ([_], _) => Vec::new(),
+                (all, _) => all.iter().map(plain).collect(),
+            };
+            Ok(Field { column, coder, nodes, factors })
         });
         let unit = match &spec.privacy.unit {
             Unit::Row => None,
@@ -119,11 +135,36 @@ impl<'s> Fields<'s> {
 
     /// The same, of text whose numbers are written so.
     pub(super) fn written(mut self, numbers: Digits) -> Fields<'s> {
-        self.dimensions.iter_mut().for_each(|field| field.coder.written(numbers));
+        for field in &mut self.dimensions {
+            field.coder.written(numbers);
+            field.factors.iter_mut().for_each(|(_, coder)| coder.written(numbers));
+        }
         self
     }
 
-    /// In which order columns are complained of: the unit's, those that order its rows, the dimensions'.
+    /// The columns whose products amounts are, one after the other.
+    pub(super) fn factors(&self) -> impl Iterator<Item = &(&'s str, Coder<'s>)> {
+        self.dimensions.iter().flat_map(|field| &field.factors)
+    }
+
+    /// The amounts that are products: which they are, and where the factors of each begin.
+    pub(super) fn products(&self) -> impl Iterator<Item = (usize, &Field<'s>, usize)> {
+        let mut from = 0;
+        self.dimensions.iter().enumerate().filter(|(_, field)| !field.factors.is_empty()).map(
+            move |(d, field)| {
+                let begin = from;
+                from += field.factors.len();
+                (d, field, begin)
+            },
+        )
+    }
+
+    /// In which place a factor is complained of.
+    pub(super) fn place_of(&self, factor: usize) -> usize {
+        1 + self.orders() + self.dimensions.len() + factor
+    }
+
+    /// In which order columns are complained of: the unit's, those that order its rows, the dimensions', those that are multiplied.
     pub(super) fn orders(&self) -> usize {
         self.unit.as_ref().map_or(0, |unit| unit.order.len())
     }
@@ -133,7 +174,10 @@ impl<'s> Fields<'s> {
         let unit = self.unit.as_ref();
         let name = match (place.checked_sub(1), place.checked_sub(1 + self.orders())) {
             (None, _) => unit.map(|unit| unit.column),
-            (_, Some(dimension)) => self.dimensions.get(dimension).map(|field| field.column),
+            (_, Some(dimension)) => match dimension.checked_sub(self.dimensions.len()) {
+                None => self.dimensions.get(dimension).map(|field| field.column),
+                Some(factor) => self.factors().nth(factor).map(|(column, _)| *column),
+            },
             (Some(order), None) => unit.and_then(|unit| unit.order.get(order).copied()),
         };
         name.unwrap_or_default().to_owned()

@@ -116,8 +116,20 @@ pub(crate) fn files_of(own: Option<&Data>, path: &Path) -> Result<Vec<DataFile>,
         Some(first) if files.iter().any(|file| file.format != first.format) => {
             Err(IngestError::Folder("names both .csv and .parquet files: the same rows may be in both"))
         }
+        Some(_) if twice(&files) => {
+            Err(IngestError::Folder("names a file packed and unpacked: the same rows may be in both"))
+        }
         Some(_) => Ok(files),
     }
+}
+
+/// Whether some file is there as a packed one as well: `rows.csv` and `rows.csv.gz`.
+fn twice(files: &[DataFile]) -> bool {
+    let plain =
+        |file: &DataFile| if file.is_packed() { file.path.with_extension("") } else { file.path.clone() };
+    let mut names: Vec<PathBuf> = files.iter().map(plain).collect();
+    names.sort_unstable();
+    names.windows(2).any(|pair| pair[0] == pair[1])
 }
 
 /// What the rows at `path` are written in. Where they cannot be found, which whoever reads them says, what the spec says of its own.

@@ -100,7 +100,8 @@ impl Frame {
         let unit = fields.unit.iter().map(|unit| (unit.column, Kind::Labels));
         let dimensions = fields.dimensions.iter().map(|field| (field.column, field.coder.kind()));
         let orders = fields.unit.iter().flat_map(|unit| &unit.order).map(|column| (*column, Kind::Order));
-        for (column, kind) in unit.chain(orders).chain(dimensions) {
+        let factors = fields.factors().map(|(column, coder)| (*column, coder.kind()));
+        for (column, kind) in unit.chain(orders).chain(dimensions).chain(factors) {
             let at = find(column, self.columns.iter().map(|(name, _)| name.as_bytes()))?;
             let held = self.columns.get(at).map_or(Held::Nested, |(_, held)| *held);
             let found = match (held, kind) {

@@ -48,7 +48,7 @@ mod zeros;
 pub use crate::calendar::written as day_text;
 pub(in crate::secret) use amount::beyond;
 pub(crate) use check::Problem;
-pub use check::{Report, check};
+pub(crate) use check::{Report, check};
 pub(in crate::secret) use chunk::{CHUNK, Chunk};
 pub use error::IngestError;
 pub(crate) use files::{DataFile, files, files_of, format};
@@ -58,7 +58,7 @@ pub(crate) use memory::{least_for_units, least_memory};
 pub(crate) use numbers::Number;
 pub(in crate::secret) use numbers::numbers;
 #[cfg(feature = "parquet")]
-pub use parquet::all::all as all_of_parquet;
+pub(crate) use parquet::all::all as all_of_parquet;
 pub use rows::Rows;
 pub(in crate::secret) use rows::{Codes, Values};
 pub(in crate::secret) use run::{Settings, Take};
@@ -162,7 +162,10 @@ pub(crate) fn read_frame(spec: &Spec, frame: &Frame, means: &Means) -> Result<Ro
     let (file, options) = frame.file();
     let rows = Rows::of(&fields);
     let make = || rows::Pieces::new(rows.like());
-    let seen = each_of(spec, &[file], &options, means, Settings::default(), &make)?;
+    // Of a few rows no more memory is wiped than they take.
+    let settings =
+        Settings { block: text::BLOCK.min(file.size as usize + 1).max(1 << 12), ..Settings::default() };
+    let seen = each_of(spec, &[file], &options, means, settings, &make)?;
     let mut rows = rows::Pieces::together(rows, seen.takers);
     rows.set_cut(seen.cut);
     Ok(rows)

@@ -5,7 +5,7 @@ use super::error::IngestError;
 use super::fields::Fields;
 use super::run::Take;
 use std::fmt;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 /// Private rows, coded: for every dimension of the spec a column of nodes of its finest level.
 ///
@@ -122,6 +122,41 @@ impl Rows {
         self.len
     }
 
+    /// Brings the rows in the order of the nodes of a column: where those of each node begin, and where the last ones end. One column after the
+    /// other, so that little is held twice.
+    pub(in crate::secret) fn sort_by(&mut self, column: usize) -> Option<Vec<usize>> {
+        let key = self.columns.get(column)?;
+        if matches!(key.values, Values::Text(_)) {
+            return None;
+        }
+        let mut starts = vec![0usize; key.nodes() + 1];
+        (0..self.len).for_each(|row| starts[key.values.at(row) as usize + 1] += 1);
+        for node in 1..starts.len() {
+            starts[node] += starts[node - 1];
+        }
+        let mut next = Zeroizing::new(starts.clone());
+        let (before, rest) = self.columns.split_at_mut(column);
+        let (key, after) = rest.split_first_mut()?;
+        for codes in before.iter_mut().chain(after) {
+            next.copy_from_slice(&starts);
+            let places = (0..self.len).map(|row| {
+                let place = &mut next[key.values.at(row) as usize];
+                *place += 1;
+                *place - 1
+            });
+            codes.values = codes.values.moved(places);
+        }
+        next.copy_from_slice(&starts);
+        let places = (0..self.len).map(|row| {
+            let place = &mut next[key.values.at(row) as usize];
+            *place += 1;
+            *place - 1
+        });
+        let sorted = key.values.moved(places);
+        key.values = sorted;
+        Some(starts)
+    }
+
     pub(in crate::secret) fn column(&self, dimension: usize) -> Option<&Codes> {
         self.columns.get(dimension)
     }
@@ -167,6 +202,21 @@ impl Values {
             Values::U16(_) => Values::U16(Vec::new()),
             Values::U32(_) => Values::U32(Vec::new()),
             Values::Text(_) => Values::Text(Vec::new()),
+        }
+    }
+
+    /// The same, each at a place of its own.
+    fn moved(&self, places: impl Iterator<Item = usize>) -> Values {
+        fn all<C: Copy + Default>(codes: &[C], places: impl Iterator<Item = usize>) -> Vec<C> {
+            let mut moved = vec![C::default(); codes.len()];
+            codes.iter().zip(places).for_each(|(&code, place)| moved[place] = code);
+            moved
+        }
+        match self {
+            Values::U8(codes) => Values::U8(all(codes, places)),
+            Values::U16(codes) => Values::U16(all(codes, places)),
+            Values::U32(codes) => Values::U32(all(codes, places)),
+            Values::Text(codes) => Values::Text(all(codes, places)),
         }
     }
 

@@ -51,6 +51,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
         amounts: Vec::new(),
         contact: None,
         supersedes: None,
+        reliability: Vec::new(),
         demo: true,
         dataset: None,
         account: Default::default(),
@@ -81,6 +82,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
             shares: Vec::new(),
             rows: None,
             effort: 1,
+            expected: Vec::new(),
         },
         source: String::new(),
         unconfirmed: None,
@@ -268,6 +270,7 @@ fn numbers_of_other_languages() {
     ] {
         assert_eq!(pay(&german, cell), node, "{cell}");
     }
+    assert_eq!((pay(&written(b',', Some(' ')), "1 000,0"), pay(&written(b',', Some(' ')), "1 00")), (2, 4));
     for (cell, node) in [("1 000", 4), ("1\u{202f}000,0", 2), ("1.5", 4), ("1,5", 1)] {
         assert_eq!(pay(&written(b',', Some('\u{202f}')), cell), node, "{cell}");
     }
@@ -291,8 +294,8 @@ fn far_numbers() {
     dimensions.iter_mut().for_each(|(_, column)| column.taken.clamp = true);
     good(
         &spec(dimensions),
-        "sex,age,pay\na,17,-0.6\na,120,1e9\na,-99999999999999999999,-1e300\na,99999999999999999999.0,10\na,17.5,inf\na,x,x\n",
-        &[&[0, 0, 0], &[0, 81, 2], &[0, 0, 0], &[0, 81, 2], &[0, 83, 4], &[0, 83, 4]],
+        "sex,age,pay\na,17,-0.6\na,120,1e9\na,-99999999999999999999,-1e300\na,99999999999999999999.0,10\na,17.5,inf\na,x,x\na,-3.5,1\na,120.5,1\n",
+        &[&[0, 0, 0], &[0, 81, 2], &[0, 0, 0], &[0, 81, 2], &[0, 0, 4], &[0, 83, 4], &[0, 0, 1], &[0, 81, 1]],
     );
 }
 
@@ -500,6 +503,11 @@ fn errors_of_files() {
     assert!(matches!(absent, IngestError::Open { error: std::io::ErrorKind::NotFound, .. }), "{absent}");
     let folder = read(&spec(), dir.path(), &Means::default()).unwrap_err();
     assert!(matches!(folder, IngestError::Folder(_)), "{folder}");
+    for name in ["rows.csv", "rows.csv.gz"] {
+        std::fs::write(dir.path().join(name), "").unwrap();
+    }
+    let twice = read(&spec(), dir.path(), &Means::default()).unwrap_err().to_string();
+    assert!(twice.ends_with("names a file packed and unpacked: the same rows may be in both"), "{twice}");
     #[cfg(unix)]
     for device in ["/dev/zero", "/dev/null"] {
         let refused = read(&spec(), std::path::Path::new(device), &Means::default()).unwrap_err();

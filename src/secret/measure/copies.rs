@@ -7,10 +7,15 @@
 //! Han & Pappas 2016 (gradual release) for the first, the published shifted mechanism for the second.
 //!
 //! Copy k draws its noise for measurement i of all channels from the ChaCha20 stream `k·n + i`, n being their number (and at least one more
-//! than those of rows), so no stream serves twice; the centres come from the last streams but one.
+//! than those of rows), and for slice s of a large measurement from the stream `2^40·s` behind that, so no stream serves twice; the centres come
+//! from the last streams but one.
 
 use super::error::MeasureError;
+#[cfg(feature = "faults")]
+use crate::exact::Rational;
 use crate::plan::{Mode, Noise, Plan};
+#[cfg(feature = "faults")]
+use crate::planted::{self, Planted};
 use crate::secret::noise::{Entropy, NoiseError, Sampler, Step, uniform};
 use zeroize::Zeroizing;
 
@@ -84,25 +89,29 @@ impl Drawn {
         self.copies.0.len()
     }
 
-    /// Noise for every integer of a measurement, for each copy.
+    /// Noise for every integer of a measurement, or of one slice of it, for each copy.
     pub(crate) fn noisy(
         &self,
         mut exact: Zeroizing<Vec<i64>>,
-        index: usize,
+        (index, slice): (usize, usize),
         entropy: &Entropy,
     ) -> Result<Vec<Vec<i64>>, MeasureError> {
         let mut out: Vec<Vec<i64>> = Vec::with_capacity(self.copies());
         for (k, plan) in self.copies.plans().iter().enumerate() {
             let nested = plan.copy.as_ref().is_some_and(|c| c.mode == Mode::Nested);
+            #[cfg(feature = "faults")]
+            let nested = nested && !planted::on(Planted::NotNested);
             let from = if nested { out.last() } else { None };
             let noisy = match from {
                 // Of what is noisy already.
-                Some(before) => step(&self.copies, k, index, before.clone(), entropy)?,
+                Some(before) => step(&self.copies, k, (index, slice), before.clone(), entropy)?,
                 None => {
                     let sampler = sampler(plan, index)?;
+                    #[cfg(feature = "faults")]
+                    let sampler = faulty(sampler, plan, index, &exact)?;
                     let shifted = plan.measurement(index).is_some_and(|(c, _)| c.subject.has_cells());
                     let centre = if shifted { self.centres.get(k).copied().unwrap_or(0) } else { 0 };
-                    let mut stream = entropy.stream(stream(plan, k, index));
+                    let mut stream = entropy.stream(stream(plan, k, (index, slice)));
                     // Whoever is the last to need them writes over them: of large tables there is no room for two.
                     let last = nested || k + 1 == self.copies();
                     let own = if last { std::mem::take(&mut *exact) } else { exact.to_vec() };
@@ -121,10 +130,15 @@ impl Drawn {
     }
 }
 
-/// The stream of a copy's noise for a measurement.
-fn stream(plan: &Plan, copy: usize, index: usize) -> u64 {
+/// Streams of the slices of a measurement are so far apart: there are fewer copies of measurements, and 2^16 sections of slices at most.
+const SLICES_APART: u64 = 1 << 40;
+
+/// The stream of a copy's noise for a measurement, or for one of its slices.
+fn stream(plan: &Plan, copy: usize, (index, slice): (usize, usize)) -> u64 {
+    #[cfg(feature = "faults")]
+    let index = if planted::on(Planted::Reused) { 0 } else { index };
     let of_a_copy = plan.measured().max(plan.rows().measurements.len() + 1);
-    copy as u64 * of_a_copy as u64 + index as u64
+    SLICES_APART * slice as u64 + copy as u64 * of_a_copy as u64 + index as u64
 }
 
 /// The law of a measurement's own noise, that of a nested copy's first layer.
@@ -133,11 +147,27 @@ fn sampler(plan: &Plan, index: usize) -> Result<Sampler, NoiseError> {
     Sampler::of(plan.noise, scale)
 }
 
+/// The law that a fault makes of it.
+#[cfg(feature = "faults")]
+fn faulty(sampler: Sampler, plan: &Plan, index: usize, exact: &[i64]) -> Result<Sampler, NoiseError> {
+    let part = match planted::now() {
+        Some(Planted::SmallNoise) => (9, 10),
+        Some(Planted::NoiseOfData) if exact.iter().all(|n| *n == 0) => (1, 4),
+        _ => return Ok(sampler),
+    };
+    let part = Rational::new(part.0, part.1).ok_or(NoiseError::ZeroScale)?;
+    let scale = plan.layers(index).first().copied().ok_or(NoiseError::ZeroScale)?;
+    // A variance, or a width.
+    let scale = if plan.noise.squares() { scale.checked_mul(part) } else { Some(scale) };
+    let scale = scale.and_then(|scale| scale.checked_mul(part)).ok_or(NoiseError::ZeroScale)?;
+    Sampler::of(plan.noise, scale)
+}
+
 /// A nested copy, from the one before it.
 fn step(
     copies: &Copies,
     k: usize,
-    index: usize,
+    (index, slice): (usize, usize),
     mut noisy: Vec<i64>,
     entropy: &Entropy,
 ) -> Result<Vec<i64>, MeasureError> {
@@ -145,7 +175,7 @@ fn step(
     let (Some(plan), Some(before)) = (copies.0.get(k), k.checked_sub(1).and_then(|k| copies.0.get(k))) else {
         return Err(MeasureError::NotCopies);
     };
-    let mut stream = entropy.stream(stream(plan, k, index));
+    let mut stream = entropy.stream(stream(plan, k, (index, slice)));
     let mut add = |more: &mut dyn FnMut() -> i64| {
         for cell in noisy.iter_mut() {
             *cell = cell.checked_add(more())?;

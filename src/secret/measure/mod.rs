@@ -21,13 +21,18 @@ pub(crate) use error::MeasureError;
 pub(crate) use exact::exact_tables;
 
 use crate::cube::{Cube, Cuboid, Frame};
-use crate::plan::{Plan, Subject};
+use crate::plan::slices::Slices;
+use crate::plan::{Measurement, Plan, Subject};
 use crate::planner::capacity;
-use crate::secret::count::{Addend, Data, Tabulator};
+#[cfg(feature = "faults")]
+use crate::planted::{self, Planted};
+use crate::secret::count::{Addend, Data, Shares, Tabulator};
 use crate::secret::noise::Entropy;
 use crate::watch::Watch;
 use copies::Drawn;
 use rayon::prelude::*;
+use std::collections::VecDeque;
+use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// Refuses rows so many that integers of the plan might not fit: every plan has room for [`capacity::ROWS`]. To be asked before anything
@@ -39,13 +44,14 @@ pub(crate) fn has_room(data: &Data, plan: &Plan, frame: &Frame) -> Result<(), Me
 /// How many cells may be in flight at once: bounds memory, whatever the plan.
 const CELLS_IN_FLIGHT: usize = 1 << 21;
 
-/// Who takes what was measured: of which copy, which measurement, its integers.
+/// Who takes what was measured: of which copy, which measurement, its integers, or those of its next slice.
 pub(crate) type Sink<'a> =
     &'a mut dyn FnMut(usize, usize, Vec<i64>) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// Measures everything the plan lists and hands each measurement to `sink`, in order. Returns the number of values.
 ///
-/// Measurement i draws from ChaCha20 stream i, so the result depends on the key alone and not on threads.
+/// Measurement i draws from ChaCha20 stream i, and slices of a large one from streams of their own, so the result depends on the key alone
+/// and not on threads. The slices of a [large measurement](crate::plan::slices) are handed over one by one.
 /// `watch` hears of public facts only: how many of the plan's cells are done.
 pub fn measure(
     data: Data,
@@ -64,7 +70,7 @@ pub fn measure(
 /// **Guarantee, proof, source.** See [`crate::plan::copies`] for what the copies cost together and alone, and [`copies`] for how each
 /// integer is made.
 pub(crate) fn measure_copies(
-    data: Data,
+    mut data: Data,
     cube: &Cube,
     charged: Charged<Copies>,
     entropy: Entropy,
@@ -74,39 +80,81 @@ pub(crate) fn measure_copies(
     let drawn = Drawn::new(charged.into_work(), &entropy)?;
     let plan = drawn.first();
     let frame = Frame::new(cube, &plan.levels);
-    let cells: Vec<usize> = plan.measurements().map(|m| frame.len(m.block.cuboid())).collect();
-    let all: u64 = cells.iter().map(|&c| c as u64).sum();
+    let mut items = items(plan, &frame);
+    let all: u64 = items.iter().map(|item| item.cells as u64).sum();
     let (mut done, mut values) = (0, 0);
-    let mut start = 0;
-    while start < cells.len() {
+    let most = CELLS_IN_FLIGHT / drawn.copies();
+    let mut shares: Option<(usize, Arc<Shares>)> = None;
+    while let Some(first) = items.front() {
         if watch.is_stopped() {
             return Err(MeasureError::Stopped);
         }
-        let mut end = start;
+        // Slices of one measurement together, or measurements that are whole.
         let mut in_flight = 0;
-        let most = CELLS_IN_FLIGHT / drawn.copies();
-        while end < cells.len() && (end == start || in_flight + cells[end] <= most) {
-            in_flight += cells[end];
-            end += 1;
+        let cut = first.slices.as_ref().map(|_| first.index);
+        let fits = |item: &&Item| {
+            let own = item.slices.as_ref().map(|_| item.index);
+            let fits = in_flight == 0 || in_flight + item.cells <= most;
+            in_flight += item.cells;
+            own == cut && fits
+        };
+        let batch: Vec<Item> = { items.iter().take_while(fits).cloned().collect() };
+        items.drain(..batch.len());
+        if let (Some(index), Some(slices)) = (cut, batch.first().and_then(|item| item.slices.clone()))
+            && shares.as_ref().is_none_or(|(own, _)| *own != index)
+        {
+            data.sort_by(slices.level.dimension)?;
+            let own = Shares::new(cube, slices).ok_or(MeasureError::Overflow(index))?;
+            shares = Some((index, Arc::new(own)));
         }
-        let batch: Vec<Vec<Vec<i64>>> = (start..end)
-            .into_par_iter()
+        let data = &data;
+        let shared = shares.as_ref().map(|(_, shares)| &**shares);
+        let measured: Vec<Vec<Vec<i64>>> = batch
+            .par_iter()
             .map_init(
                 || data.counter(),
-                |counter, i| one((&data, counter), cube, &frame, &drawn, i, &entropy),
+                |counter, item| one((data, counter, shared), cube, &frame, &drawn, item, &entropy),
             )
             .collect::<Result<_, _>>()?;
-        for (i, measured) in (start..end).zip(batch) {
+        for (item, measured) in batch.iter().zip(measured) {
             values += measured.first().map_or(0, Vec::len) as u64;
             for (copy, measured) in measured.into_iter().enumerate() {
-                sink(copy, i, measured).map_err(MeasureError::Sink)?;
+                sink(copy, item.index, measured).map_err(MeasureError::Sink)?;
             }
+            done += item.cells as u64;
         }
-        done += in_flight as u64;
         watch.tell("measuring", done, all);
-        start = end;
     }
     Ok(values)
+}
+
+/// What is measured at once: a measurement, or a slice of one.
+#[derive(Clone)]
+struct Item {
+    index: usize,
+    slices: Option<Arc<Slices>>,
+    slice: usize,
+    cells: usize,
+}
+
+/// All of them, in order. Large measurements of rows are cut; of other channels all integers are in one section.
+fn items(plan: &Plan, frame: &Frame) -> VecDeque<Item> {
+    let rows = plan.numbers(&Subject::Rows);
+    let of = |(index, m): (usize, &Measurement)| -> Vec<Item> {
+        let cells = frame.len(m.block.cuboid());
+        let Some(slices) = rows.contains(&index).then(|| m.block.slices(frame)).flatten() else {
+            return vec![Item { index, slices: None, slice: 0, cells }];
+        };
+        let each = cells / frame.rung(slices.level).len().max(1);
+        let one = |slice| Item {
+            index,
+            slices: Some(slices.clone()),
+            slice,
+            cells: each * slices.nodes(slice).len(),
+        };
+        (0..slices.count()).map(one).collect()
+    };
+    plan.measurements().enumerate().flat_map(of).collect()
 }
 
 /// What the rows add up to in the cells of a table, by a channel's subject: still secret.
@@ -131,6 +179,20 @@ fn added_up(
     })
 }
 
+/// What a fault makes of counts.
+#[cfg(feature = "faults")]
+fn faulty(cells: &mut Vec<i64>) {
+    match planted::now() {
+        Some(Planted::Rounded) => cells.iter_mut().for_each(|n| *n = (*n + 5).div_euclid(10) * 10),
+        Some(Planted::ClampedSums) => cells.iter_mut().for_each(|n| *n = (*n).clamp(-(1 << 40), 1 << 40)),
+        Some(Planted::Shaped) => {
+            let last = cells.iter().rposition(|n| *n != 0);
+            cells.truncate(last.map_or(1, |last| last + 1));
+        }
+        _ => {}
+    }
+}
+
 /// The column of a number among those that were read.
 fn column_of(plan: &Plan, cube: &Cube, subject: &Subject) -> Option<usize> {
     let own = subject.quantity()?;
@@ -139,24 +201,34 @@ fn column_of(plan: &Plan, cube: &Cube, subject: &Subject) -> Option<usize> {
     Some(cube.dimensions.len() + at)
 }
 
-/// One measurement: count, scale up (or add up what the block adds up), add noise, take contrasts; for each copy.
+/// One measurement, or a slice of it: count, scale up (or add up what the block adds up), add noise, take contrasts; for each copy.
 fn one(
-    (data, counter): (&Data, &mut Tabulator<'_>),
+    (data, counter, shares): (&Data, &mut Tabulator<'_>, Option<&Shares>),
     cube: &Cube,
     frame: &Frame,
     drawn: &Drawn,
-    index: usize,
+    item: &Item,
     entropy: &Entropy,
 ) -> Result<Vec<Vec<i64>>, MeasureError> {
+    let index = item.index;
     let overflow = || MeasureError::Overflow(index);
     let (channel, m) = drawn.first().measurement(index).ok_or_else(overflow)?;
-    let subject = &channel.subject;
-    let column = column_of(drawn.first(), cube, subject);
-    let cells = added_up((data, counter), cube, (subject, column), m.block.cuboid())?;
-    let mut cells = cells.ok_or_else(overflow)?;
+    let of_slice = item.slices.as_ref().map(|slices| m.block.slice(frame, slices, item.slice));
+    let (block, frame) = of_slice.as_ref().map_or((&m.block, frame), |(block, frame)| (block, frame));
+    let mut cells = match (&item.slices, shares) {
+        (Some(_), Some(shares)) => counter.slice(cube, m.block.cuboid(), (shares, item.slice))?.into_cells(),
+        _ => {
+            let subject = &channel.subject;
+            let column = column_of(drawn.first(), cube, subject);
+            let cells = added_up((data, counter), cube, (subject, column), m.block.cuboid())?;
+            cells.ok_or_else(overflow)?
+        }
+    };
     // Still secret: noise is added to each.
-    *cells = m.block.apply(frame, std::mem::take(&mut *cells)).ok_or_else(overflow)?;
+    *cells = block.apply(frame, std::mem::take(&mut *cells)).ok_or_else(overflow)?;
+    #[cfg(feature = "faults")]
+    faulty(&mut cells);
     // From here on the numbers are private no more.
-    let noisy = drawn.noisy(cells, index, entropy)?;
-    noisy.into_iter().map(|noisy| m.block.publish(frame, noisy).ok_or_else(overflow)).collect()
+    let noisy = drawn.noisy(cells, (index, item.slice), entropy)?;
+    noisy.into_iter().map(|noisy| block.publish(frame, noisy).ok_or_else(overflow)).collect()
 }

@@ -4,6 +4,8 @@ use super::NoiseError;
 use super::exp;
 use crate::exact::Rational;
 use crate::plan::Noise;
+#[cfg(feature = "faults")]
+use crate::planted::{self, Planted};
 use dashu_int::UBig;
 use dashu_int::ops::BitTest;
 
@@ -26,6 +28,11 @@ impl Law {
         if scale.is_zero() {
             return Err(NoiseError::ZeroScale);
         }
+        #[cfg(feature = "faults")]
+        let scale = match planted::on(Planted::ScaleOff) {
+            true => Rational::new(1999, 2000).and_then(|part| scale.checked_mul(part)).unwrap_or(scale),
+            false => scale,
+        };
         let ceil = scale.numerator().div_ceil(scale.denominator());
         let (largest, factor) = (noise.largest_scale(), noise.divisor());
         let ceiling = match noise {

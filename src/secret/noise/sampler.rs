@@ -6,6 +6,8 @@ use super::hat::{COLUMN_BITS, COLUMNS, Hat};
 use super::law::Law;
 use crate::exact::Rational;
 use crate::plan::Noise;
+#[cfg(feature = "faults")]
+use crate::planted::{self, Planted};
 use dashu_int::UBig;
 use rand::Rng;
 use std::sync::Arc;
@@ -123,6 +125,8 @@ impl Sampler {
         let (k, side) = (block >> 1, block & 1);
         let (k, height, step) = match k.checked_sub(hat.blocks) {
             None => (k, height, 0),
+            #[cfg(feature = "faults")]
+            Some(0) if planted::on(Planted::NoTails) => return None,
             Some(0) if block < 2 * hat.blocks + 2 => {
                 // The tail's units: `tail_height` for each block of its first step, and as many again for all
                 // later steps, of which each takes half of what is left.

@@ -4,8 +4,9 @@ use crate::calendar;
 use crate::spec::{DayFormat, clock};
 
 /// Ways in which days are written; the stricter one of two comes first. Of those of one kind the month comes first, or the day.
-const WAYS: [(&str, bool); 7] = [
+const WAYS: [(&str, bool); 8] = [
     ("YYYY-MM-DD", true),
+    ("YYYY/MM/DD", true),
     ("DD.MM.YYYY", false),
     ("D.M.YYYY", false),
     ("MM/DD/YYYY", true),

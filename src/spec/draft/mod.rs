@@ -8,18 +8,22 @@
 //! |---|---|
 //! | `survey` | what is known of one column |
 //! | `numbers`, `days` | bins for numbers, ways to write days |
+//! | `marks` | ways to write numbers |
 //! | `nested` | which columns lie in others |
+//! | `areas` | those that are a tree of areas, as a list in a file of its own |
 //! | `text` | rows from delimited text |
 //! | `write` | the draft |
 
+mod areas;
 mod days;
+mod marks;
 mod nested;
 mod numbers;
 mod survey;
 mod text;
 mod write;
 
-use super::CsvOptions;
+use super::{CsvOptions, Digits};
 use nested::Nested;
 use std::path::{Path, PathBuf};
 use survey::{Survey, hash};
@@ -82,9 +86,16 @@ pub enum DraftError {
 ///
 /// **The draft contains values of the data**: the categories of every text column and the range of every
 /// column of whole numbers. Each such list is marked `confirm`, because it becomes public with the spec.
-pub fn draft(files: &[PathBuf], data: &Path, folder: &Path) -> Result<String, DraftError> {
+///
+/// Where `lists` are wanted, areas within areas are drafted as hierarchy files: names in that folder, and their texts.
+pub fn draft(
+    files: &[PathBuf],
+    data: &Path,
+    folder: &Path,
+    lists: Option<&mut Vec<(String, String)>>,
+) -> Result<String, DraftError> {
     let (drawn, options) = text::read(files)?;
-    drawn.draft_of(data, folder, Some(&options))
+    drawn.draft_of(data, folder, Some(&options), lists)
 }
 
 /// What has been seen of a table.
@@ -92,16 +103,25 @@ pub struct Drawn {
     columns: Vec<Survey>,
     nested: Nested,
     rows: u64,
-    hashes: Vec<Option<u64>>,
-    places: Vec<Option<u32>>,
+    /// For each column where its cell is in a row of the file that is read.
+    order: Vec<usize>,
+    /// The numbers of a row's values: none where a cell is empty, and none of a value that nobody wants to know.
+    cells: Vec<Option<Option<u32>>>,
 }
 
 impl Drawn {
     /// No rows yet, of columns with these names.
     pub fn new(columns: Vec<(String, Holds)>) -> Result<Drawn, &'static str> {
+        Drawn::written(columns, Digits::default())
+    }
+
+    /// The same, of numbers that are written so.
+    fn written(columns: Vec<(String, Holds)>, digits: Digits) -> Result<Drawn, &'static str> {
         for (at, (name, _)) in columns.iter().enumerate() {
             if name.trim().is_empty() {
-                return Err("a column has no name");
+                return Err(
+                    "a column has no name (pandas writes its index so, unless told index=False): give it one, or leave it out",
+                );
             }
             if name.len() > survey::LONGEST {
                 return Err("a column's name is longer than 1 000 bytes");
@@ -110,29 +130,35 @@ impl Drawn {
                 return Err("two columns have the same name");
             }
         }
-        let nested = Nested::new(columns.len());
-        let columns = columns.into_iter().map(|(name, holds)| Survey::new(name, holds)).collect();
-        Ok(Drawn { columns, nested, rows: 0, hashes: Vec::new(), places: Vec::new() })
+        let (nested, order) = (Nested::new(columns.len()), (0..columns.len()).collect());
+        let columns = columns.into_iter().map(|(name, holds)| Survey::new(name, holds, digits)).collect();
+        Ok(Drawn { columns, nested, rows: 0, order, cells: Vec::new() })
     }
 
-    /// Whether another file of the same table has these columns.
-    pub(crate) fn has(&self, columns: &[(String, Holds)]) -> bool {
-        let same =
-            |(own, (name, holds)): (&Survey, &(String, Holds))| own.name == *name && own.holds == *holds;
-        self.columns.len() == columns.len() && self.columns.iter().zip(columns).all(same)
+    /// Whether another file of the same table has these columns, in whatever order: its rows are next.
+    pub(crate) fn has(&mut self, columns: &[(String, Holds)]) -> bool {
+        let of =
+            |own: &Survey| columns.iter().position(|(name, holds)| own.name == *name && own.holds == *holds);
+        let order: Option<Vec<usize>> = self.columns.iter().map(of).collect();
+        match order.filter(|order| order.len() == columns.len()) {
+            Some(order) => self.order = order,
+            None => return false,
+        }
+        true
     }
 
     /// One more row; an empty cell is an empty text.
     pub fn row<'c>(&mut self, cells: impl Iterator<Item = &'c str>) {
         self.rows += 1;
-        self.hashes.clear();
-        self.places.clear();
-        for (column, cell) in self.columns.iter_mut().zip(cells) {
+        self.cells.clear();
+        let cells: Vec<&str> = cells.collect();
+        for (at, (column, &from)) in self.columns.iter_mut().zip(&self.order).enumerate() {
+            let cell = cells.get(from).copied().unwrap_or("");
             let hash = (!cell.trim().is_empty()).then(|| hash(cell));
-            self.hashes.push(hash);
-            self.places.push(column.see(cell, hash));
+            self.cells.push(hash.map(|hash| self.nested.number(at, hash, cell)));
+            column.see(cell, hash);
         }
-        self.nested.see(&self.hashes, &self.places);
+        self.nested.see(&self.cells);
     }
 
     /// The texts that stand for no value, as bits.
@@ -140,17 +166,39 @@ impl Drawn {
         self.columns.iter().fold(0, |gaps, column| gaps | column.gaps())
     }
 
+    /// How its numbers seem to be written, and whether they may be other numbers as well.
+    fn digits(&self) -> (Digits, bool) {
+        marks::common(self.columns.iter().map(|column| column.marks))
+    }
+
     /// The draft; `folder` is where it will be put.
-    pub fn draft(&self, data: &Path, folder: &Path) -> Result<String, DraftError> {
-        self.draft_of(data, folder, None)
+    pub fn draft(
+        &self,
+        data: &Path,
+        folder: &Path,
+        lists: Option<&mut Vec<(String, String)>>,
+    ) -> Result<String, DraftError> {
+        self.draft_of(data, folder, None, lists)
     }
 
     /// The draft for data in a file, which may be CSV written so.
-    fn draft_of(&self, data: &Path, folder: &Path, csv: Option<&CsvOptions>) -> Result<String, DraftError> {
-        if self.columns.iter().all(|c| c.domain(self.gaps()).is_err()) {
+    fn draft_of(
+        &self,
+        data: &Path,
+        folder: &Path,
+        csv: Option<&CsvOptions>,
+        lists: Option<&mut Vec<(String, String)>>,
+    ) -> Result<String, DraftError> {
+        let trees = if lists.is_some() { areas::trees(self) } else { Vec::new() };
+        if trees.is_empty() && self.columns.iter().all(|c| c.domain(self.gaps()).is_err()) {
             return Err(DraftError::Nothing(data.display().to_string()));
         }
-        Ok(write::write(self, data, folder, csv))
+        let name = write::name(data);
+        let text = write::write(self, (&name, data), folder, csv, &trees);
+        if let Some(lists) = lists {
+            lists.extend(trees.iter().map(|tree| (tree.file(self, &name), tree.list(self))));
+        }
+        Ok(text)
     }
 }
 
@@ -164,7 +212,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(name), bytes).unwrap();
         let data = folder.path().join(name);
-        let text = draft(std::slice::from_ref(&data), &data, folder.path())?;
+        let text = draft(std::slice::from_ref(&data), &data, folder.path(), None)?;
         let spec = folder.path().join("draft.toml");
         std::fs::write(&spec, &text).unwrap();
         Ok((text, load(&spec).unwrap_or_else(|e| panic!("{e}"))))
@@ -245,6 +293,65 @@ mod tests {
         );
     }
 
+    /// Numbers as other languages write them: told by those that are written in no other way.
+    #[test]
+    fn numbers_of_other_languages() {
+        let mut data = String::from("pay;staff;rate;code;kind;share\n");
+        for i in 0..300 {
+            data += &format!(
+                "{}.{:03},5{};{}.{:03};{},{};0{i};a{};{i},5%\n",
+                1 + i % 9,
+                i,
+                i % 10,
+                20 + i % 70,
+                (i * 37) % 1000,
+                i % 30,
+                i % 10,
+                i % 3
+            );
+        }
+        let (text, spec) = draft_of("rows.csv", data.as_bytes()).unwrap();
+        let own = spec.data.as_ref().unwrap().csv.numbers;
+        assert_eq!((own.decimal, own.thousands), (b',', Some('.')), "{text}");
+        let bins = |name: &str| {
+            text.split(&format!("name = \"{name}\"\n")).nth(1).unwrap().lines().next().unwrap().to_owned()
+        };
+        assert!(bins("pay").starts_with("bins = [1000, 1500, "), "{text}");
+        assert!(bins("staff").starts_with("bins = [20000, 25000, "), "20.123 is no fraction: {text}");
+        assert!(bins("rate").starts_with("bins = [0, 2, 4, "), "{text}");
+        assert!(
+            text.contains("#? numbers with a sign behind them") && !text.contains("column = \"share\""),
+            "{text}"
+        );
+        assert!(!text.contains("#? Whether a comma"), "{text}");
+        // Whole numbers in groups, between the commas of the file itself.
+        let (text, spec) = draft_of("rows.csv", b"n,x\n\"1,234\",a\n\"2,345\",b\n\"1,234\",b\n").unwrap();
+        let own = spec.data.as_ref().unwrap().csv.numbers;
+        assert_eq!((own.decimal, own.thousands), (b'.', Some(',')), "{text}");
+        assert!(text.contains("bins = [1200, 1300, ") && text.contains("#? Whether a comma"), "{text}");
+        let (text, _) = draft_of("rows.csv", b"n,x\n1.234,a\n20.123,b\n").unwrap();
+        assert!(text.contains("#? Whether a point in a number") && !text.contains("\ndecimal"), "{text}");
+        let (text, _) = draft_of("rows.csv", b"n,x\n1.234,1.5\n20.123,2\n-5,-1\n").unwrap();
+        assert!(!text.contains("#? Whether"), "{text}");
+        let (text, _) = draft_of("rows.csv", b"n,x\n-1,a\n20,b\n").unwrap();
+        assert!(!text.contains("#? Whether"), "{text}");
+        for (cells, decimal, thousands) in [
+            ("1.5\n2.25\n", b'.', None),
+            ("1 234,5\n12,5\n", b',', Some(' ')),
+            ("1'234.5\n12.5\n", b'.', Some('\'')),
+            ("12,5\n1,25\n", b',', None),
+            ("1,234\n12.5\n", b'.', Some(',')),
+            ("a,b\n1,5\n", b'.', None),
+            ("01,5\n1,5\n", b'.', None),
+            ("1.2.3\n4.5.6\n", b'.', None),
+        ] {
+            let (_, spec) =
+                draft_of("rows.csv", format!("x;y\n{}", cells.replace('\n', ";z\n")).as_bytes()).unwrap();
+            let own = spec.data.as_ref().unwrap().csv.numbers;
+            assert_eq!((own.decimal, own.thousands), (decimal, thousands), "{cells}");
+        }
+    }
+
     /// Several files are one table; one with other columns is named.
     #[test]
     fn files_of_one_table() {
@@ -252,10 +359,13 @@ mod tests {
         let files: Vec<PathBuf> = ["a.csv", "b.csv"].map(|name| folder.path().join(name)).to_vec();
         std::fs::write(&files[0], "sex,age\nF,1\n").unwrap();
         std::fs::write(&files[1], "sex,age\nM,90\n").unwrap();
-        let text = super::draft(&files, folder.path(), folder.path()).unwrap();
+        let text = super::draft(&files, folder.path(), folder.path(), None).unwrap();
         assert!(text.contains("[\"F\", \"M\"]") && text.contains("range = [1, 90]"), "{text}");
+        std::fs::write(&files[1], "age,sex\n91,D\n").unwrap();
+        let text = super::draft(&files, folder.path(), folder.path(), None).unwrap();
+        assert!(text.contains("[\"D\", \"F\"]") && text.contains("range = [1, 91]"), "{text}");
         std::fs::write(&files[1], "sex,income\nM,90\n").unwrap();
-        let refused = super::draft(&files, folder.path(), folder.path()).unwrap_err().to_string();
+        let refused = super::draft(&files, folder.path(), folder.path(), None).unwrap_err().to_string();
         assert!(refused.ends_with("b.csv, line 1: its columns are not those of the first file"), "{refused}");
     }
 
@@ -397,6 +507,41 @@ mod tests {
         assert_eq!(district.levels[1].labels, ["r0", "r1", "r2", "r3"]);
     }
 
+    /// Areas within areas are one dimension; their list goes into a file, which the draft reads.
+    #[test]
+    fn areas_have_a_list() {
+        let mut data = String::from("block,tract,county,age,seller,brand\n");
+        for i in 0..2000 {
+            let block = i * 7 % 400;
+            let county = if block < 100 { "a, south" } else { "b" };
+            data += &format!("{block:05},t{},\"{county}\",{},s{},b{}\n", block / 5, i % 90, i % 12, i % 3);
+        }
+        data += ",,,1,s0,b0\n";
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("rows.csv"), &data).unwrap();
+        let mut lists = Vec::new();
+        let text = draft(&[at("rows.csv")], &at("rows.csv"), folder.path(), Some(&mut lists)).unwrap();
+        let [(file, list)] = &lists[..] else { panic!("{lists:?}") };
+        assert_eq!(file, "rows-block.csv");
+        assert!(list.starts_with("block,tract,county\n00000,t0,\"a, south\"\n00001,t0,"), "{list}");
+        assert_eq!(list.lines().count(), 401);
+        assert!(text.contains("Every \"block\" lies in one \"tract\", that in one \"county\""), "{text}");
+        assert!(text.contains("#? Every \"seller\" lies in one \"brand\""), "12 are short enough: {text}");
+        std::fs::write(at(file), list).unwrap();
+        std::fs::write(at("draft.toml"), &text).unwrap();
+        let spec = load(&at("draft.toml")).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let names: Vec<&str> = spec.cube.dimensions.iter().map(|d| &*d.name).collect();
+        assert_eq!(names, ["block", "age", "seller", "brand"]);
+        let sizes: Vec<usize> = spec.cube.dimensions[0].levels.iter().map(|l| l.len()).collect();
+        assert_eq!(sizes, [1, 3, 81, 401], "with those of nowhere");
+        assert_eq!(spec.workload.len(), 1 + 4 + 6 + 2);
+        assert!(spec.confirmed().is_err());
+        // Where no file can be written, nothing but the old suggestions.
+        let (text, _) = draft_of("rows.csv", data.as_bytes()).unwrap();
+        assert!(!text.contains("hierarchy = \"rows"), "{text}");
+    }
+
     /// Whose rows they are by what repeats, whatever the column is called.
     #[test]
     fn units_by_any_name() {
@@ -460,6 +605,12 @@ mod tests {
         assert!(message("a.csv", b"a,b\nsecret\n").ends_with("line 2: not as many values as in the header"));
         let both = message("a.csv", b"a,b\n1,2\nsecret\x81,2\n");
         assert!(both.ends_with("line 3: text neither in UTF-8 nor in windows-1252"), "{both}");
+        let open =
+            "line 3: a quotation mark begins a cell, and none ends it: all lines below would be one cell";
+        for text in ["a,b\n\"1\",2\n\"3,4\n5,6\n", "a;b\n1;2\n3;\"4\n5;6\n", "a\n1\n\"2\n3\n"] {
+            assert!(message("a.csv", text.as_bytes()).ends_with(open), "{text}");
+        }
+        assert!(draft_of("a.csv", "\u{feff}\"a\",b\n5\" pipe,\"x \"\"y\"\"\"\nz,\"\"\n".as_bytes()).is_ok());
         assert!(message("a.csv", b"a,a\n1,2\n").contains("the same name"));
         assert!(message("a.csv", b"a,\n1,2\n").contains("no name"));
         assert!(message("a.csv", b"").contains("nothing to draft"));
@@ -468,7 +619,7 @@ mod tests {
         assert!(message("a.csv", &[b"a,b\n1,\0\n".as_slice(), &[0; 1000]].concat()).contains("no text"));
         assert!(message("a.csv", &vec![b'x'; 10 << 20]).contains("no end"));
         assert!(matches!(
-            draft(&["/nowhere/x.csv".into()], Path::new("/nowhere"), Path::new("")),
+            draft(&["/nowhere/x.csv".into()], Path::new("/nowhere"), Path::new(""), None),
             Err(DraftError::Read { .. })
         ));
     }

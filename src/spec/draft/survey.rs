@@ -2,10 +2,12 @@
 
 use super::Holds;
 use super::days::Days;
+use super::marks::{self, Marks};
 use super::numbers::Numbers;
 use crate::calendar;
 use crate::release::texts::is_plain;
-use std::collections::HashMap;
+use crate::spec::Digits;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -16,7 +18,7 @@ const MOST_VALUES: usize = 200;
 pub(super) const GAPS: [&str; 6] = ["NA", "NULL", "null", "NaN", "nan", "N/A"];
 
 /// Whether a text is one of those that stand for no value.
-fn is_gap(value: &str, gaps: u8) -> bool {
+pub(super) fn is_gap(value: &str, gaps: u8) -> bool {
     GAPS.iter().position(|gap| *gap == value).is_some_and(|gap| gaps & 1 << gap != 0)
 }
 
@@ -40,8 +42,8 @@ pub(super) fn hash(value: &str) -> u64 {
 pub(super) struct Survey {
     pub name: String,
     pub holds: Holds,
-    /// The different values and their numbers, one more than may be listed at most.
-    values: HashMap<String, u32>,
+    /// The different values, one more than may be listed at most.
+    values: HashSet<String>,
     /// Smallest and largest, as long as all values are whole numbers.
     whole: Option<(i64, i64)>,
     /// As long as all values are days.
@@ -52,8 +54,14 @@ pub(super) struct Survey {
     begun: bool,
     /// As long as all values are numbers.
     numbers: Option<Numbers>,
-    /// Some number has a point or an exponent.
+    /// Some number has a point or an exponent, or marks.
     pointed: bool,
+    /// How numbers are taken to be written.
+    digits: Digits,
+    /// How they may be.
+    pub marks: Marks,
+    /// As long as all values are numbers with a sign such as % behind them.
+    signed: bool,
     pub empty: bool,
     /// Some value is too long to be listed.
     long: bool,
@@ -64,17 +72,20 @@ pub(super) struct Survey {
 }
 
 impl Survey {
-    pub(super) fn new(name: String, holds: Holds) -> Survey {
+    pub(super) fn new(name: String, holds: Holds, digits: Digits) -> Survey {
         Survey {
             name,
             holds,
-            values: HashMap::new(),
+            values: HashSet::new(),
             whole: None,
             days: Some(Days::new()),
             gaps: 0,
             begun: false,
             numbers: Some(Numbers::new()),
             pointed: false,
+            digits,
+            marks: Marks::new(),
+            signed: true,
             empty: false,
             long: false,
             rows: HashMap::new(),
@@ -82,29 +93,35 @@ impl Survey {
         }
     }
 
-    /// Takes a cell, and gives the number of its value, if it has one.
-    pub(crate) fn see(&mut self, value: &str, hash: Option<u64>) -> Option<u32> {
+    /// Takes a cell.
+    pub(super) fn see(&mut self, value: &str, hash: Option<u64>) {
         // A cell of blanks looks empty to people; it cannot be a label.
         let Some(hash) = hash else {
             self.empty = true;
-            return None;
+            return;
         };
         self.count(hash);
         if value.len() > LONGEST {
             (self.long, self.whole, self.days, self.numbers) = (true, None, None, None);
-            return None;
+            (self.marks, self.signed) = (Marks::none(), false);
+            return;
         }
         if self.values.len() > MOST_VALUES && self.days.is_none() && self.numbers.is_none() {
-            return self.values.get(value).copied();
+            return;
         }
         if let Some(gap) = GAPS.iter().position(|gap| *gap == value) {
             self.gaps |= 1 << gap;
-            return self.place(value);
+            return self.keep(value);
         }
         let first = !std::mem::replace(&mut self.begun, true);
+        self.marks.see(value);
+        let unsigned = value.trim_end_matches(['%', '€', '$', '£', ' ']);
+        self.signed &= unsigned.len() < value.len() && unsigned.ends_with(|c: char| c.is_ascii_digit());
         // 007 and +7 are spellings, not numbers; 7.0 is how data frames write whole numbers with gaps.
-        let plain = value.strip_suffix(".0").unwrap_or(value);
-        let whole = plain.parse::<i64>().ok().filter(|n| n.to_string() == plain || value == "-0.0");
+        let number = marks::plain(self.digits, value);
+        let number = number.as_deref().unwrap_or("");
+        let plain = number.strip_suffix(".0").unwrap_or(number);
+        let whole = plain.parse::<i64>().ok().filter(|n| n.to_string() == plain || number == "-0.0");
         self.whole = match (whole, self.whole) {
             (Some(n), _) if first => Some((n, n)),
             (Some(n), Some((lo, hi))) => Some((lo.min(n), hi.max(n))),
@@ -112,23 +129,16 @@ impl Survey {
         };
         self.days = self.days.take().and_then(|days| days.and(value));
         self.pointed |= plain.len() < value.len() || whole.is_none();
-        match (value.parse::<f64>().ok().filter(|n| n.is_finite()), &mut self.numbers) {
+        match (marks::number(number), &mut self.numbers) {
             (Some(number), Some(numbers)) => numbers.see(number),
             _ => self.numbers = None,
         }
-        self.place(value)
+        self.keep(value);
     }
 
-    /// The number of a value, if it is kept.
-    fn place(&mut self, value: &str) -> Option<u32> {
-        let next = self.values.len() as u32;
-        match self.values.get(value) {
-            Some(place) => Some(*place),
-            None if self.values.len() <= MOST_VALUES => {
-                self.values.insert(value.to_owned(), next);
-                Some(next)
-            }
-            None => None,
+    fn keep(&mut self, value: &str) {
+        if self.values.len() <= MOST_VALUES && !self.values.contains(value) {
+            self.values.insert(value.to_owned());
         }
     }
 
@@ -174,7 +184,8 @@ impl Survey {
 
     /// Whether its values may name those whose rows they are, by whatever name: texts too many to be categories, most of them several times.
     pub(crate) fn may_name_units(&self) -> bool {
-        let texts = self.values.len() > MOST_VALUES && self.numbers.is_none() && self.days.is_none();
+        let typed = self.numbers.is_some() || self.days.is_some() || self.signed;
+        let texts = self.values.len() > MOST_VALUES && !typed;
         let rows: u64 = self.rows.values().sum();
         texts && !self.long && self.repeats() && 2 * rows >= 3 * self.rows.len() as u64
     }
@@ -183,6 +194,12 @@ impl Survey {
         let rows: u64 = self.rows.values().sum();
         let values = self.rows.len() as u64;
         !matches!(self.holds, Holds::Nothing(_)) && rows > values && values > 20 && rows < 20 * values
+    }
+
+    /// Whether its values are names or codes, neither numbers nor days.
+    pub(super) fn names(&self) -> bool {
+        let typed = self.numbers.is_some() || self.days.is_some() || self.whole.is_some();
+        self.begun && !typed && !self.long && self.holds == Holds::Anything && !self.names_units()
     }
 
     /// Which texts stand for no value, as bits: those that stand among numbers or days.
@@ -196,33 +213,11 @@ impl Survey {
         self.empty || self.gaps & gaps != 0
     }
 
-    /// Its values as the groups of a level: `map` gives for the hash of each the number of a value of `coarse`.
-    pub(crate) fn groups(&self, coarse: &Survey, map: impl Fn(u64) -> Option<u32>) -> String {
-        let mut groups: Vec<(&String, Vec<&String>)> = coarse
-            .values
-            .iter()
-            .map(|(label, place)| {
-                let mut own: Vec<&String> =
-                    self.values.keys().filter(|value| map(hash(value)) == Some(*place)).collect();
-                own.sort_unstable();
-                (label, own)
-            })
-            .filter(|(_, own)| !own.is_empty())
-            .collect();
-        groups.sort_unstable();
-        let list = |own: &[&String]| own.iter().map(|v| quoted(v)).collect::<Vec<_>>().join(", ");
-        groups
-            .iter()
-            .map(|(label, own)| format!("{} = [{}]", quoted(label), list(own)))
-            .collect::<Vec<_>>()
-            .join(", ")
-    }
-
     /// Whether its name looks like one of its values: a number, a day, or a text that a row has, too.
     pub(crate) fn named_by_value(&self) -> bool {
         let name = self.name.trim();
         let number = name.parse::<f64>().is_ok();
-        number || calendar::read(name.as_bytes()).is_some() || self.values.contains_key(&self.name)
+        number || calendar::read(name.as_bytes()).is_some() || self.values.contains(&self.name)
     }
 
     /// The line that declares the domain, or why there is none.
@@ -233,7 +228,7 @@ impl Survey {
         if self.long {
             return Err("some values are longer than 1 000 bytes: list its categories, the rest is `other`");
         }
-        if !self.values.keys().all(|value| is_plain(value)) {
+        if !self.values.iter().all(|value| is_plain(value)) {
             return Err(
                 "some values have line ends or other characters that no category may have: list its categories, the rest is `other`",
             );
@@ -241,7 +236,7 @@ impl Survey {
         let listed = |values: Vec<String>| format!("categories = [{}]", values.join(", "));
         const EXACT: i64 = 1 << 53;
         const YEARS: i64 = 200 * 366;
-        let values: Vec<&String> = self.values.keys().filter(|value| !is_gap(value, gaps)).collect();
+        let values: Vec<&String> = self.values.iter().filter(|value| !is_gap(value, gaps)).collect();
         let days = self.days.as_ref().filter(|_| self.begun);
         match (self.whole, days) {
             _ if values.is_empty() => Err("every cell is empty"),
@@ -277,6 +272,9 @@ impl Survey {
                 values.sort_unstable();
                 Ok(listed(values.into_iter().map(|v| quoted(v)).collect()))
             }
+            _ if self.signed => Err(
+                "numbers with a sign behind them, such as %: write them as plain numbers, and draft again",
+            ),
             _ => Err("too many different values: leave it out, or list its categories"),
         }
     }

@@ -3,9 +3,12 @@
 use super::super::{CsvOptions, Encoding};
 use super::{DraftError, Drawn, Holds};
 use crate::files;
+use crate::quotes::{Quotes, ReadSoFar};
 use crate::unpack;
+use std::cell::Cell;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// A line without an end is no header.
 const LONGEST_HEADER: usize = 1 << 20;
@@ -27,25 +30,46 @@ pub(super) fn read(files: &[PathBuf]) -> Result<(Drawn, CsvOptions), DraftError>
         opened.push((data, named(data)));
     }
     let mut unfit = (String::new(), 0);
-    'encodings: for encoding in [Encoding::Utf8, Encoding::Latin1, Encoding::Windows1252] {
+    for encoding in [Encoding::Utf8, Encoding::Latin1, Encoding::Windows1252] {
         let options = CsvOptions { delimiter, encoding, ..CsvOptions::default() };
-        let mut drawn = None;
-        for (file, path) in &opened {
-            match rows(file, &options, path, drawn.take())? {
-                Ok(more) => drawn = Some(more),
-                Err(line) => {
-                    unfit = (path.clone(), line);
-                    continue 'encodings;
-                }
+        let drawn = match all(&opened, &options)? {
+            Ok(drawn) => drawn,
+            Err(at) => {
+                unfit = at;
+                continue;
             }
+        };
+        let (numbers, _) = drawn.digits();
+        if numbers == options.numbers {
+            return Ok((drawn, options));
         }
-        if let Some(drawn) = drawn {
+        // Once more, now that it is known how numbers are written.
+        let options = CsvOptions { numbers, ..options };
+        if let Ok(drawn) = all(&opened, &options)? {
             return Ok((drawn, options));
         }
     }
     let (path, line) = unfit;
     Err(DraftError::Malformed { path, line, reason: "text neither in UTF-8 nor in windows-1252" })
 }
+
+/// All rows of all files, or the file and the line that are not in the encoding.
+fn all(
+    files: &[(&PathBuf, String)],
+    options: &CsvOptions,
+) -> Result<Result<Drawn, (String, u64)>, DraftError> {
+    let mut drawn = None;
+    for (file, path) in files {
+        match rows(file, options, path, drawn.take())? {
+            Ok(more) => drawn = Some(more),
+            Err(line) => return Ok(Err((path.clone(), line))),
+        }
+    }
+    Ok(drawn.ok_or_else(|| (String::new(), 0)))
+}
+
+/// What becomes of a table, said of its line.
+const OPEN: &str = "a quotation mark begins a cell, and none ends it: all lines below would be one cell";
 
 /// What separates the cells of a text that begins so, or what it is instead.
 fn separated(start: &[u8]) -> Result<u8, &'static str> {
@@ -85,7 +109,11 @@ fn rows(
     before: Option<Drawn>,
 ) -> Result<Result<Drawn, u64>, DraftError> {
     let malformed = |line: u64, reason| DraftError::Malformed { path: path.to_owned(), line, reason };
+    let seen = Rc::new(Cell::new(ReadSoFar::new()));
     let explain = |e: csv::Error| {
+        if let (Some(line), false) = (seen.get().never_closed(), e.is_io_error()) {
+            return malformed(line, OPEN);
+        }
         let line = e.position().map_or(1, |p| p.line());
         match e.into_kind() {
             csv::ErrorKind::Io(source) => DraftError::Read { path: path.to_owned(), source },
@@ -93,7 +121,7 @@ fn rows(
             _ => malformed(line, "not CSV"),
         }
     };
-    let from_start = || unpack::open(file);
+    let from_start = || Ok(Quotes::new(unpack::open(file)?, options.delimiter, seen.clone()));
     let mut reader =
         crate::blank_rows::reader(csv::ReaderBuilder::new().delimiter(options.delimiter), from_start)
             .map_err(explain)?;
@@ -103,9 +131,11 @@ fn rows(
     };
     let names: Vec<_> = names.into_iter().map(|name| (name.into_owned(), Holds::Anything)).collect();
     let mut drawn = match before {
-        Some(drawn) if drawn.has(&names) => drawn,
-        Some(_) => return Err(malformed(1, "its columns are not those of the first file")),
-        None => Drawn::new(names).map_err(|what| malformed(1, what))?,
+        Some(mut drawn) => match drawn.has(&names) {
+            true => drawn,
+            false => return Err(malformed(1, "its columns are not those of the first file")),
+        },
+        None => Drawn::written(names, options.numbers).map_err(|what| malformed(1, what))?,
     };
     let mut record = csv::ByteRecord::new();
     while reader.read_byte_record(&mut record).map_err(explain)? {
@@ -115,5 +145,6 @@ fn rows(
             None => return Ok(Err(record.position().map_or(1, |p| p.line()))),
         }
     }
+    seen.get().never_closed().map_or(Ok(()), |line| Err(malformed(line, OPEN)))?;
     Ok(Ok(drawn))
 }

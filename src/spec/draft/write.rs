@@ -1,19 +1,36 @@
 //! The draft as a text.
 
-use super::super::{CsvOptions, Encoding, words};
+use super::super::{CsvOptions, Digits, Encoding, words};
 use super::Drawn;
+use super::areas::Tree;
 use super::survey::{GAPS, Survey, quoted};
 use crate::spec::SUGGESTION;
 use std::fmt::Write as _;
 use std::path::{Component, Path};
 
-pub(super) fn write(drawn: &Drawn, data: &Path, folder: &Path, csv: Option<&CsvOptions>) -> String {
-    let columns = &drawn.columns;
+/// What people call a data file.
+fn stem(data: &Path) -> &str {
     let stem = data.file_stem().and_then(|s| s.to_str()).unwrap_or("");
-    let name: String =
-        stem.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
+    if crate::unpack::is_packed(data) { stem.rsplit_once('.').map_or(stem, |(stem, _)| stem) } else { stem }
+}
+
+/// What the release of a data file is called.
+pub(super) fn name(data: &Path) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let name: String = stem(data).chars().map(plain).collect();
     let name: String = name.trim_matches('-').chars().take(100).collect();
-    let name = if name.is_empty() { "release" } else { &name };
+    if name.is_empty() { "release".into() } else { name }
+}
+
+pub(super) fn write(
+    drawn: &Drawn,
+    (name, data): (&str, &Path),
+    folder: &Path,
+    csv: Option<&CsvOptions>,
+    trees: &[Tree],
+) -> String {
+    let columns = &drawn.columns;
+    let stem = stem(data);
     let mut out = format!(
         "# A draft, made from the data: it holds values of the data, and all of it will be public.\n\
          # Read every line marked `confirm` before you show this file to anybody, change what nobody may know, and write\n\
@@ -36,6 +53,7 @@ pub(super) fn write(drawn: &Drawn, data: &Path, folder: &Path, csv: Option<&CsvO
         if csv.delimiter != b',' {
             let _ = writeln!(out, "delimiter = {}", quoted(&char::from(csv.delimiter).to_string()));
         }
+        out.push_str(&numbers(drawn, csv));
         if csv.encoding != Encoding::Utf8 {
             let name = words::ENCODINGS.iter().find(|w| w.1 == csv.encoding).map_or("", |w| w.0);
             let _ = writeln!(out, "encoding = \"{name}\"");
@@ -61,32 +79,18 @@ pub(super) fn write(drawn: &Drawn, data: &Path, folder: &Path, csv: Option<&CsvO
          rho = \"1/2\"\n",
     );
     let mut used = 0usize;
-    for (at, column) in columns.iter().enumerate() {
-        let named = unambiguous(&column.name, columns);
-        let mut name = quoted(&named);
-        if named != column.name {
-            let _ = write!(name, "\ncolumn = {}", quoted(&column.name));
-        }
-        match column.domain(gaps) {
-            Ok(domain) => {
+    for at in 0..columns.len() {
+        match trees.iter().find(|tree| tree.columns.contains(&at)) {
+            // The coarser columns are levels of the finest.
+            Some(tree) if tree.columns.first() != Some(&at) => {}
+            Some(tree) => {
                 used += 1;
-                let levels = nested(drawn, at);
-                let cost = cost(&domain);
-                let _ = write!(
-                    out,
-                    "\n[[dimension]]\nname = {name}\n{domain}  # confirm: the name and this list will be public\nconfirmed = false\n{cost}{levels}"
-                );
-                if column.has_empty(gaps) {
-                    out.push_str("missing = \"unknown\"  # for empty cells\n");
-                }
+                out.push_str(&listed(drawn, at, tree, &tree.file(drawn, name)));
             }
-            Err(why) => {
-                let name = quoted(&column.name).replace(['\n', '\r'], " ");
-                let _ = write!(
-                    out,
-                    "\n{SUGGESTION} {why}\n{SUGGESTION} [[dimension]]\n{SUGGESTION} name = {name}\n{}",
-                    nested(drawn, at)
-                );
+            None => {
+                let (drafted, text) = dimension(drawn, at);
+                used += usize::from(drafted);
+                out.push_str(&text);
             }
         }
     }
@@ -94,8 +98,103 @@ pub(super) fn write(drawn: &Drawn, data: &Path, folder: &Path, csv: Option<&CsvO
         "\n# Every table of up to so many dimensions, the total included. More tables, more noise in each.\n",
     );
     let _ = write!(out, "[[table]]\nup_to = {}\n", used.min(2));
+    out.push_str(&by_level(drawn, trees));
     out.push_str("\n[strategy]\nmeasure = \"auto\"\nbudgets = \"optimal\"\n");
     out
+}
+
+/// How numbers are written, where that is not as programs write them.
+fn numbers(drawn: &Drawn, csv: &CsvOptions) -> String {
+    let (mut out, own) = (String::new(), csv.numbers);
+    if own.decimal != b'.' {
+        let _ = writeln!(out, "decimal = {}", quoted(&char::from(own.decimal).to_string()));
+    }
+    if let Some(mark) = own.thousands {
+        let _ = writeln!(out, "thousands = {}", quoted(&mark.to_string()));
+    }
+    if drawn.digits().1 {
+        let _ = writeln!(
+            out,
+            "{SUGGESTION} Whether a {} in a number stands before its fraction or before its last three digits is not told by the data: look at one.{}",
+            if own == Digits::default() { "point" } else { "comma" },
+            if own == Digits::default() { " The latter: decimal = \",\" and thousands = \".\"" } else { "" }
+        );
+    }
+    out
+}
+
+/// How a dimension and its column are called in the spec.
+fn called(drawn: &Drawn, column: &Survey) -> String {
+    let named = unambiguous(&column.name, &drawn.columns);
+    let mut name = format!("name = {}", quoted(&named));
+    if named != column.name {
+        let _ = write!(name, "\ncolumn = {}", quoted(&column.name));
+    }
+    name
+}
+
+/// The dimension of a column, if one can be made of it, and otherwise why not.
+fn dimension(drawn: &Drawn, at: usize) -> (bool, String) {
+    let gaps = drawn.gaps();
+    let Some(column) = drawn.columns.get(at) else { return (false, String::new()) };
+    match column.domain(gaps) {
+        Ok(domain) => (
+            true,
+            format!(
+                "\n[[dimension]]\n{}\n{domain}  # confirm: the name and this list will be public\nconfirmed = false\n{}{}{}",
+                called(drawn, column),
+                cost(&domain),
+                nested(drawn, at, &domain),
+                missing(column, gaps)
+            ),
+        ),
+        Err(why) => {
+            let name = quoted(&column.name).replace(['\n', '\r'], " ");
+            let lies = nested(drawn, at, "");
+            (
+                false,
+                format!(
+                    "\n{SUGGESTION} {why}\n{SUGGESTION} [[dimension]]\n{SUGGESTION} name = {name}\n{lies}"
+                ),
+            )
+        }
+    }
+}
+
+/// The dimension of areas within areas, whose list is in a file.
+fn listed(drawn: &Drawn, at: usize, tree: &Tree, file: &str) -> String {
+    let Some(column) = drawn.columns.get(at) else { return String::new() };
+    let of = |&at: &usize| drawn.columns.get(at).map_or(String::new(), |c| quoted(&c.name));
+    let levels: Vec<String> = tree.columns.iter().map(of).collect();
+    let lies = levels.join(", that in one ").replacen(", that in one ", " lies in one ", 1);
+    format!(
+        "\n# Every {lies}: areas within areas, and one dimension with levels.\n\
+         # Their list is from the data too: take the public one of the mapping agency, with the areas where no rows are.\n\
+         [[dimension]]\n{}\nhierarchy = {}  # confirm: the names and this list will be public\nconfirmed = false\n{}",
+        called(drawn, column),
+        quoted(file),
+        missing(column, drawn.gaps())
+    )
+}
+
+/// A table for each coarser level of areas.
+fn by_level(drawn: &Drawn, trees: &[Tree]) -> String {
+    let mut out = String::new();
+    for tree in trees {
+        let columns: Vec<&Survey> = tree.columns.iter().filter_map(|&at| drawn.columns.get(at)).collect();
+        let Some((finest, coarser)) = columns.split_first() else { continue };
+        let named = unambiguous(&finest.name, &drawn.columns);
+        let of =
+            |level: &&Survey| format!("[[table]]\nof = [{}]\n", quoted(&format!("{named}.{}", level.name)));
+        let _ = write!(out, "\n# Larger areas, which are known better if they have tables of their own.\n");
+        out.extend(coarser.iter().map(of));
+    }
+    out
+}
+
+/// A category for empty cells, where there are any.
+fn missing(column: &Survey, gaps: u8) -> &'static str {
+    if column.has_empty(gaps) { "missing = \"unknown\"  # for empty cells\n" } else { "" }
 }
 
 /// What bins cost, and what they take.
@@ -145,8 +244,8 @@ fn unit(drawn: &Drawn) -> String {
     out
 }
 
-/// In which other columns a column lies.
-fn nested(drawn: &Drawn, fine: usize) -> String {
+/// In which other columns a column lies, whose domain is drafted so.
+fn nested(drawn: &Drawn, fine: usize, domain: &str) -> String {
     let chain = drawn.nested.chain(fine);
     let name = |at: usize| drawn.columns.get(at).map_or(String::new(), |c| quoted(&c.name));
     let mut out = String::new();
@@ -157,7 +256,8 @@ fn nested(drawn: &Drawn, fine: usize) -> String {
     let lies: Vec<String> = chain.iter().map(|&at| format!("in one {}", name(at))).collect();
     let lies = lies.join(", and that ");
     let _ = writeln!(out, "{SUGGESTION} Every {} lies {lies}.", name(fine));
-    if column.domain(drawn.gaps()).is_err() {
+    // Only labels that are listed can be put in groups here.
+    if !domain.starts_with("categories") && !domain.starts_with("range") {
         let all: Vec<String> = std::iter::once(fine).chain(chain).map(name).collect();
         let _ = writeln!(
             out,
@@ -166,14 +266,14 @@ fn nested(drawn: &Drawn, fine: usize) -> String {
         );
         return out;
     }
-    let levels: Vec<String> = chain
-        .iter()
-        .filter_map(|&coarse| {
-            let map =
-                column.groups(drawn.columns.get(coarse)?, |value| drawn.nested.parent(fine, coarse, value));
-            Some(format!("{{ name = {}, map = {{ {map} }} }}", name(coarse)))
-        })
-        .collect();
+    let level = |&coarse: &usize| {
+        let list = |own: &[&str]| own.iter().map(|v| quoted(v)).collect::<Vec<_>>().join(", ");
+        let groups = drawn.nested.groups(fine, coarse);
+        let map: Vec<String> =
+            groups.iter().map(|(label, own)| format!("{} = [{}]", quoted(label), list(own))).collect();
+        format!("{{ name = {}, map = {{ {} }} }}", name(coarse), map.join(", "))
+    };
+    let levels: Vec<String> = chain.iter().map(level).collect();
     let _ = write!(
         out,
         "{SUGGESTION} They can be one dimension with levels, in place of several:\n{SUGGESTION}   levels = [{}]\n",

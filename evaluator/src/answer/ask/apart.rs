@@ -9,6 +9,7 @@
 
 use crate::answer::tell::open::Answers;
 use crate::cube::Frame;
+use crate::recover::{Recovery, Source};
 use crate::release::{Kind, Section};
 
 /// Integers that agree by chance with a probability below 2 to the power of minus so many are the same integers.
@@ -43,7 +44,9 @@ pub(super) fn why_not(a: &Answers, b: &Answers) -> Option<String> {
             ));
         }
     }
-    let same = integers(a).eq(integers(b)) && not_by_chance(a);
+    let rows = a.evaluator().recovery();
+    let same = integers(a).eq(integers(b)) && not_by_chance(rows)
+        || a.channels().share_integers(b.channels(), not_by_chance);
     same.then(|| {
         format!("{both} hold the same noisy integers: they are one measuring, and no better known for being given twice")
     })
@@ -57,10 +60,9 @@ fn integers(a: &Answers) -> impl Iterator<Item = &str> {
 
 /// Whether another measuring of the same people would hardly ever give the same integers. Two draws of one noise are equal with a probability of at
 /// most about `1/(2√2 sd)` (of Laplace noise; `1/(2√π sd)` of Gaussian noise), below `1/(2 sd)`; noise that is nearly always zero tells nothing.
-fn not_by_chance(a: &Answers) -> bool {
-    let recovery = a.evaluator().recovery();
+fn not_by_chance<S: Source>(recovery: &Recovery<S>) -> bool {
     let (plan, frame) = (recovery.plan(), Frame::new(recovery.cube(), &recovery.plan().levels));
-    let bits = plan.rows().measurements.iter().map(|m| {
+    let bits = plan.only().measurements.iter().map(|m| {
         let variance = plan.noise.variance(m.scale.to_f64());
         let each = (1.0 + 0.5 * libm::log2(variance)).max(0.0);
         each * m.block.values(&frame) as f64

@@ -79,9 +79,10 @@ pub(super) fn compare(parties: &[Party<'_>], options: &Options) -> Result<Result
     }
     let labels = Labels::new(query, cube);
     let mut columns = Columns { table: &mut table, several: parties.len() > 2 };
-    for (column, figure) in query.columns.iter().zip(&asked.figures) {
+    for (i, (column, figure)) in query.columns.iter().zip(&asked.figures).enumerate() {
         match figure {
-            None => columns.add(column.name().into(), labels.kind(column), None),
+            None => (labels.columns(i, options.naming).into_iter())
+                .for_each(|(name, kind)| columns.add(name, kind, None)),
             Some(figure) => columns.figure(column.name(), figure.is_ratio(), &periods, options),
         }
     }
@@ -115,6 +116,9 @@ fn refuse(asked: &Question, options: &Options) -> Result<(), QueryError> {
     }
     if options.prior.is_some() {
         return Err(QueryError::Compared("a prior speaks of one count"));
+    }
+    if options.reliability {
+        return Err(QueryError::Compared("--reliability is of the figures of one period"));
     }
     if options.joint == Some(Simultaneous::MaxZ) {
         return Err(QueryError::Compared(
@@ -160,7 +164,7 @@ impl Changing<'_> {
         for (i, (column, figure)) in asked.query.columns.iter().zip(&asked.figures).enumerate() {
             let Some(figure) = figure else {
                 keys.push(self.labels.rank(i, place));
-                cells.push(ResultCell::Label(self.labels.label(i, place)));
+                cells.extend(self.labels.cells(i, place, self.options.naming));
                 continue;
             };
             let answered: Vec<Answered> = rows

@@ -13,3 +13,4 @@ pub(super) mod options;
 mod query;
 mod rows;
 pub(super) mod several;
+pub mod sums;

@@ -6,7 +6,7 @@ use crate::answer::figure::question::Question;
 use crate::answer::figure::{Figure, Pairs};
 use crate::answer::tell::open::{Answers, Noisy};
 use crate::answer::tell::{Family, Teller, Told, pool};
-use crate::cube::{Filter, Quantity};
+use crate::cube::{Filter, Quantity, Weighing};
 use crate::joint::How;
 use crate::law::{Interval, LawError, Method};
 use crate::render::{Caveat, ResultFigure, named};
@@ -41,7 +41,7 @@ fn alone((estimate, law): &Noisy) -> Told {
     Told::new(Vec::new(), vec![*estimate], law.clone())
 }
 
-/// What the ends of numbers did to the figures made of them, where that was measured. Sums of several releases are not put together.
+/// By what rows were weighed, and what the ends of numbers did to the figures made of them, where that was measured.
 fn clamped(
     releases: &[&Answers],
     asked: &Question,
@@ -53,8 +53,16 @@ fn clamped(
     for quantity in asked.aggregates.iter().filter_map(|a| a.subject.quantity()) {
         let known = seen.iter().any(|q| **q == **quantity);
         seen.push(quantity);
-        let [release] = releases else { continue };
-        if let Some(moved) = release.moved(quantity, level)?.filter(|_| !known) {
+        if quantity.weighing == Weighing::Weight && !known {
+            out.push(Caveat::Weighted { by: quantity.name.clone(), period: period.map(str::to_owned) });
+        }
+        let end = |at: usize| -> Result<Option<ResultFigure>, LawError> {
+            let measured = releases.iter().filter_map(|r| r.moved_of(quantity));
+            let measured = measured.filter_map(|ends| ends.get(at)).map(alone).collect();
+            pool::together(measured)?.map(|told| count(&told, level)).transpose()
+        };
+        if !known && let (Some(below), Some(above)) = (end(0)?, end(1)?) {
+            let moved = [below, above];
             let (amount, ends, period) = (quantity.name.clone(), quantity.ends(), period.map(str::to_owned));
             out.push(Caveat::Clamped { amount, ends, moved, period });
         }

@@ -5,6 +5,7 @@ use crate::answer::error::QueryError;
 use crate::answer::tell::Errors;
 use crate::law::{Interval, Method};
 use crate::posterior::{PriorChoice, Statement};
+use crate::render::Naming;
 use crate::sql::{Query, SelectColumn};
 
 /// What is wanted of an answer beside the figures.
@@ -26,6 +27,10 @@ pub struct Options {
     pub joint: Option<Simultaneous>,
     /// Refuse sums and comparisons of units without a number, instead of saying how many they are.
     pub complete: bool,
+    /// How groups are named.
+    pub naming: Naming,
+    /// Also the coefficient of variation of each figure, and its class.
+    pub reliability: bool,
 }
 
 impl Options {
@@ -40,6 +45,8 @@ impl Options {
             prior: None,
             joint: None,
             complete: false,
+            naming: Naming::Codes,
+            reliability: false,
         }
     }
 
@@ -71,7 +78,13 @@ impl Options {
     /// Refuses what nobody says of quantiles.
     pub(super) fn fit_quantiles(&self, query: &Query) -> Result<(), QueryError> {
         let refuse = |why| Err(QueryError::Quantile(why));
-        let plain = Options { complete: self.complete, method: self.method, ..Options::at(self.level) };
+        let plain = Options {
+            complete: self.complete,
+            method: self.method,
+            naming: self.naming,
+            reliability: self.reliability,
+            ..Options::at(self.level)
+        };
         if *self != plain {
             return refuse(
                 "have an interval with equal tails: leave out --prob, --test, --prior, --joint and --interval",

@@ -94,6 +94,7 @@ fn answer(teller: &dyn Teller, asked: &Question, options: &Options) -> Result<Re
         max_z,
         pairs,
         posteriors: Posteriors::default(),
+        cuts: teller.cuts(),
         each: true,
         met: vec![Met::default(); asked.figures.len()],
     };
@@ -103,6 +104,9 @@ fn answer(teller: &dyn Teller, asked: &Question, options: &Options) -> Result<Re
     let mut out: Vec<Sortable> = Vec::with_capacity(rows.len());
     for row in &rows {
         out.push(making.row(row, &mut notes)?);
+    }
+    if options.reliability {
+        notes.add(making.cuts.note());
     }
     table.rows = kept(asked.query, out, &mut notes);
     table.methods = making.methods(&releases, &mut notes);

@@ -11,7 +11,7 @@ use crate::answer::tell::Told;
 use crate::answer::tell::open::Answers;
 use crate::joint::{How, MaxZ};
 use crate::law::Method;
-use crate::render::{ColumnKind, ResultCell, ResultColumn, ResultFigure};
+use crate::render::{ColumnKind, Cuts, ResultCell, ResultColumn, ResultFigure};
 use crate::sql::{Query, SelectColumn};
 
 /// What all rows are made with, and what was seen on the way.
@@ -24,6 +24,8 @@ pub(super) struct RowBuilder<'a> {
     pub max_z: Option<MaxZ>,
     pub pairs: Pairs,
     pub posteriors: Posteriors,
+    /// Where classes of reliability end.
+    pub cuts: Cuts,
     /// Whether each release alone tells all rows.
     pub each: bool,
     /// For each column.
@@ -36,9 +38,10 @@ impl RowBuilder<'_> {
         let several = self.asked.figures.iter().flatten().count() > 1;
         let names: Vec<&str> = self.asked.query.columns.iter().map(SelectColumn::name).collect();
         let mut columns = Vec::new();
-        for (column, figure) in self.asked.query.columns.iter().zip(&self.asked.figures) {
+        for (i, (column, figure)) in self.asked.query.columns.iter().zip(&self.asked.figures).enumerate() {
             let name = column.name();
-            columns.push(ResultColumn { name: name.into(), kind: self.labels.kind(column) });
+            let own = self.labels.columns(i, self.options.naming);
+            columns.extend(own.into_iter().map(|(name, kind)| ResultColumn { name, kind }));
             let Some(figure) = figure else { continue };
             let mut beside = |what: &str, kind| {
                 let short = if several { format!("{name}_{what}") } else { what.into() };
@@ -57,6 +60,10 @@ impl RowBuilder<'_> {
             }
             if self.options.test.is_some() {
                 beside("p_value", ColumnKind::Number);
+            }
+            if self.options.reliability {
+                beside("cv", ColumnKind::Number);
+                beside("reliability", ColumnKind::Text);
             }
         }
         Ok(columns)
@@ -77,7 +84,7 @@ impl RowBuilder<'_> {
             }
             let Some(figure) = figure else {
                 keys.push(self.labels.rank(i, place));
-                cells.push(ResultCell::Label(self.labels.label(i, place)));
+                cells.extend(self.labels.cells(i, place, self.options.naming));
                 continue;
             };
             let answered = match self.max_z.filter(|_| !figure.is_ratio()) {
@@ -94,6 +101,10 @@ impl RowBuilder<'_> {
             self.met[i].saw(figure, told, &answered);
             cells.push(ResultCell::Figure(figure_shown));
             self.beside(figure, &answered, told, notes, &mut cells)?;
+            if self.options.reliability {
+                cells.push(ResultCell::Number(figure_shown.cv()));
+                cells.push(ResultCell::Label(self.cuts.class(&figure_shown).into()));
+            }
         }
         Ok(Sortable { keys, cells })
     }

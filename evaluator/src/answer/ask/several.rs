@@ -16,7 +16,7 @@ use super::options::Options;
 use super::query::asked;
 use crate::answer::error::QueryError;
 use crate::answer::tell::open::Answers;
-use crate::answer::tell::{Teller, pool::Pool};
+use crate::answer::tell::{Teller, pool::Pooled};
 use crate::plan::Mode;
 use crate::release::{Dataset, SignerKind};
 use crate::render::{Explained, ResultTable};
@@ -178,7 +178,7 @@ impl Several {
     }
 
     /// The query as each release understands it.
-    fn read(&self, sql: &str) -> Vec<Result<Query, QueryError>> {
+    pub(crate) fn read(&self, sql: &str) -> Vec<Result<Query, QueryError>> {
         let names: Vec<&str> = self.releases.iter().map(Answers::name).collect();
         self.releases.iter().map(|r| r.read(sql, &names)).collect()
     }
@@ -188,7 +188,7 @@ impl Several {
 fn told_by<'a>(first: &'a Answers, releases: &[&'a Answers]) -> Result<Box<dyn Teller + 'a>, QueryError> {
     match releases {
         [only] => Ok(Box::new(*only)),
-        several => Ok(Box::new(Pool::new(first.cube(), several)?)),
+        several => Ok(Box::new(Pooled::new(first.cube(), several)?)),
     }
 }
 
@@ -197,7 +197,7 @@ fn means_the_same(read: &[(&Answers, Query)]) -> Result<(), QueryError> {
     let mut meanings = read.iter().map(|(r, q)| (*r, q, Meaning::of(r.cube(), q)));
     let Some((one, query, first)) = meanings.next() else { return Ok(()) };
     for (release, other, meaning) in meanings {
-        let unlike = first.unlike(&meaning).or_else(|| {
+        let unlike = first.unlike(&meaning).or_else(|| numbers_differ(query, other)).or_else(|| {
             let left_out =
                 |q: &Query| -> Vec<Vec<String>> { q.left_out.iter().map(|l| l.categories.clone()).collect() };
             let same = query.columns.len() == other.columns.len() && left_out(query) == left_out(other);
@@ -208,6 +208,19 @@ fn means_the_same(read: &[(&Answers, Query)]) -> Result<(), QueryError> {
         }
     }
     Ok(())
+}
+
+/// In what the numbers that a query adds up differ between two releases, if they do: their truths are different ones then.
+fn numbers_differ(one: &Query, other: &Query) -> Option<String> {
+    let pairs = one.aggregates.iter().zip(&other.aggregates).map(|(a, b)| (&a.subject, &b.subject));
+    let (a, b) = pairs.into_iter().find(|(a, b)| !a.is_alike(b))?;
+    Some(match (a.quantity(), b.quantity()) {
+        (Some(a), Some(b)) if a.name.eq_ignore_ascii_case(&b.name) => format!(
+            "do not add up one {}: its bounds, its steps, its unit, what is done with rows without a value or its weighing differ",
+            a.name
+        ),
+        _ => "weigh rows by different numbers, or one of them by none".into(),
+    })
 }
 
 /// Of nested copies of one measuring only the most precise: the others were made from it, so they know nothing that it does not, and

@@ -373,6 +373,7 @@ mod tests {
             step: 2,
             places: 0,
             missing: NoValue::Skip,
+            weighing: Default::default(),
             unit: None,
             description: None,
         });

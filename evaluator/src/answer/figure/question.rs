@@ -7,7 +7,7 @@ use super::quantile::Quantile;
 use crate::answer::error::QueryError;
 use crate::answer::tell::{Family, Teller, Told};
 use crate::cube::{Categories, Cube, Filter};
-use crate::render::ColumnKind;
+use crate::render::{ColumnKind, Naming, ResultCell};
 use crate::sql::{Aggregate, Portion, Present, Query, SelectColumn, SqlError};
 
 /// A query whose figures are resolved.
@@ -180,6 +180,43 @@ impl<'a> Labels<'a> {
         }
         let label = self.shown(column, at.nodes).and_then(|(level, node)| level.labels.get(node as usize));
         label.cloned().unwrap_or_default()
+    }
+
+    /// What people call the codes that a column of SELECT shows, where that is said.
+    fn called(&self, column: usize) -> Option<&'a [String]> {
+        let SelectColumn::Group { level, .. } = self.query.columns.get(column)? else { return None };
+        self.cube.dimensions.get(level.dimension)?.labels(level.level)
+    }
+
+    /// The columns that show a column of labels: its own, and where codes have labels those beside it or in its place.
+    pub(crate) fn columns(&self, column: usize, naming: Naming) -> Vec<(String, ColumnKind)> {
+        let Some(own) = self.query.columns.get(column) else { return Vec::new() };
+        let (name, kind) = (own.name().to_owned(), self.kind(own));
+        match (naming, self.called(column)) {
+            (Naming::Codes, _) | (_, None) => vec![(name, kind)],
+            (Naming::Labels, Some(_)) => vec![(name, ColumnKind::Text)],
+            (Naming::Both, Some(_)) => {
+                let mut beside = format!("{name}_label");
+                while self.query.columns.iter().any(|c| c.name() == beside) {
+                    beside.push('_');
+                }
+                vec![(name, kind), (beside, ColumnKind::Text)]
+            }
+        }
+    }
+
+    /// The cells of a row in these columns.
+    pub(crate) fn cells(&self, column: usize, at: Place, naming: Naming) -> Vec<ResultCell> {
+        let code = self.label(column, at);
+        let label = self.called(column).filter(|_| naming != Naming::Codes).map(|labels| {
+            let node = self.shown(column, at.nodes).map(|(_, node)| node as usize);
+            node.and_then(|node| labels.get(node)).cloned().unwrap_or_default()
+        });
+        match (naming, label) {
+            (Naming::Both, Some(label)) => vec![ResultCell::Label(code), ResultCell::Label(label)],
+            (Naming::Labels, Some(label)) if !label.is_empty() => vec![ResultCell::Label(label)],
+            _ => vec![ResultCell::Label(code)],
+        }
     }
 
     /// What a column of labels is sorted by: their own order.

@@ -5,7 +5,7 @@
 
 use super::tables::Evaluator;
 use super::{AllRows, Family, Told};
-use crate::answer::error::QueryError;
+use crate::answer::error::{AnswerError, QueryError};
 use crate::cube::{Cube, Quantity, Summand};
 use crate::joint::{JointLaw, Noise};
 use crate::law::NoiseLaw;
@@ -22,11 +22,12 @@ pub(crate) struct Channels {
     each: Vec<Beside>,
 }
 
-struct Beside {
-    subject: Summand,
-    evaluator: Evaluator<Vec<Vec<i64>>>,
+/// A channel beside rows.
+pub(super) struct Beside {
+    pub subject: Summand,
+    pub evaluator: Evaluator<Vec<Vec<i64>>>,
     /// The number of its first measurement in the plan.
-    first: usize,
+    pub first: usize,
 }
 
 impl Channels {
@@ -76,13 +77,45 @@ impl Channels {
         Some((block, beside.subject.quantity()?, recovery.noise(at)))
     }
 
-    fn of(&self, subject: &Summand) -> Result<&Beside, QueryError> {
-        let found = self.each.iter().find(|b| b.subject == *subject);
-        let name = || subject.quantity().map_or("", |q| &q.name).to_owned();
-        found.ok_or_else(|| match subject {
-            Summand::Squares(_) => QueryError::NoSquares(name()),
-            _ => QueryError::NoSums(name()),
+    /// What tells the tables of a subject, if it was measured.
+    pub(crate) fn teller(&self, subject: &Summand) -> Option<&Evaluator<Vec<Vec<i64>>>> {
+        self.each.iter().find(|b| b.subject == *subject).map(|b| &b.evaluator)
+    }
+
+    /// All of them.
+    pub(super) fn each(&self) -> &[Beside] {
+        &self.each
+    }
+
+    /// Whether something that rows add up to has the same noisy integers in both, where `telling` says that these are not equal by chance.
+    pub(crate) fn share_integers(
+        &self,
+        other: &Channels,
+        telling: impl Fn(&Recovery<Vec<Vec<i64>>>) -> bool,
+    ) -> bool {
+        self.each.iter().any(|own| {
+            let other = other.each.iter().find(|b| b.subject.is_alike(&own.subject));
+            other.map(|other| (own.evaluator.recovery(), other.evaluator.recovery())).is_some_and(
+                |(own, other)| {
+                    own.source() == other.source()
+                        && own.plan().only().measurements == other.plan().only().measurements
+                        && telling(own)
+                },
+            )
         })
+    }
+
+    fn of(&self, subject: &Summand) -> Result<&Beside, QueryError> {
+        self.each.iter().find(|b| b.subject == *subject).ok_or_else(|| none(subject))
+    }
+}
+
+/// That nothing tells a subject.
+pub(super) fn none(subject: &Summand) -> QueryError {
+    let name = subject.quantity().map_or("", |q| &q.name).to_owned();
+    match subject {
+        Summand::Squares(_) => QueryError::NoSquares(name),
+        _ => QueryError::NoSums(name),
     }
 }
 
@@ -113,95 +146,136 @@ fn of_rows(figures: &[Aggregate]) -> bool {
     figures.iter().all(|f| f.subject == Summand::Rows)
 }
 
-impl Channels {
-    /// What is told of each group.
-    pub(super) fn rows(&self, counts: &Evaluator<Values>, family: &Family) -> Result<Vec<Told>, QueryError> {
-        if of_rows(family.figures) {
-            return Ok(counts.rows(family)?);
+/// Says of what there is no table: one of others may be there.
+fn of(subject: &Summand, e: QueryError) -> QueryError {
+    let what = match subject {
+        Summand::Rows => "the counts of rows".to_owned(),
+        Summand::Sum(quantity) => format!("the sums of {}", quantity.name),
+        Summand::Valued(quantity) => format!("the rows with a value of {}", quantity.name),
+        Summand::Squares(quantity) => format!("the squares of {}", quantity.name),
+    };
+    match e {
+        QueryError::Answer(AnswerError::NotHeld { reason, nearest, suggestion, .. }) => {
+            QueryError::Answer(AnswerError::NotHeld { of: Some(what), reason, nearest, suggestion })
         }
-        let width = family.figures.len();
-        let (mut out, mut laws): (Vec<Told>, Vec<Vec<Arc<JointLaw>>>) = (Vec::new(), Vec::new());
-        let parts = parted(family.figures);
-        for own in &parts {
-            let figures = picked(family.figures, own);
-            let asked = Family { figures: &figures, ..*family };
-            let told = match own.subject {
-                Summand::Rows => counts.rows(&asked)?,
-                subject => self.of(subject)?.evaluator.rows(&asked)?,
-            };
-            if out.is_empty() {
-                laws = vec![Vec::new(); told.len()];
-                out = told.iter().map(|t| Told { estimates: vec![0.0; width], ..t.clone() }).collect();
-            }
-            for ((all, laws), told) in out.iter_mut().zip(&mut laws).zip(told) {
-                own.at.iter().zip(&told.estimates).for_each(|(&at, e)| all.estimates[at] = *e);
-                laws.push(told.law);
-            }
+        e => e,
+    }
+}
+
+/// Figures of several subjects, which independent noises tell: by whom each is told, and what its noises are called among all.
+pub(super) trait Subjects {
+    /// What is told of figures of one subject.
+    fn told(&self, subject: &Summand, asked: &Family) -> Result<Vec<Told>, QueryError>;
+
+    /// The same of many rows together.
+    fn told_jointly(&self, subject: &Summand, asked: &AllRows) -> Result<Option<JointLaw>, QueryError>;
+
+    /// A noise of one subject as one among those of all.
+    fn numbered(&self, subject: &Summand, noise: Noise) -> Result<Noise, QueryError>;
+}
+
+/// What is told of each group.
+pub(super) fn rows(by: &impl Subjects, family: &Family) -> Result<Vec<Told>, QueryError> {
+    if of_rows(family.figures) {
+        return by.told(&Summand::Rows, family);
+    }
+    let width = family.figures.len();
+    let (mut out, mut laws): (Vec<Told>, Vec<Vec<Arc<JointLaw>>>) = (Vec::new(), Vec::new());
+    let parts = parted(family.figures);
+    for own in &parts {
+        let figures = picked(family.figures, own);
+        let asked = Family { figures: &figures, ..*family };
+        let told = by.told(own.subject, &asked).map_err(|e| of(own.subject, e))?;
+        if out.is_empty() {
+            laws = vec![Vec::new(); told.len()];
+            let empty = |t: &Told| Told { estimates: vec![0.0; width], others: Vec::new(), ..t.clone() };
+            out = told.iter().map(empty).collect();
         }
-        // Groups of one kind share the law of each channel, so they share that of all.
-        let known: Memo<Vec<usize>, Arc<JointLaw>> = Memo::default();
-        let places: Vec<&[usize]> = parts.iter().map(|own| &own.at[..]).collect();
-        for (told, laws) in out.iter_mut().zip(&laws) {
-            let key = laws.iter().map(|l| Arc::as_ptr(l) as usize).collect();
-            let law = || self.beside(&parts, laws.iter().map(Arc::as_ref), &places, width).map(Arc::new);
-            told.law = known.of(key, law)?;
+        for ((all, laws), told) in out.iter_mut().zip(&mut laws).zip(told) {
+            own.at.iter().zip(&told.estimates).for_each(|(&at, e)| all.estimates[at] = *e);
+            all.each &= told.each;
+            laws.push(told.law);
         }
-        Ok(out)
+    }
+    // Groups of one kind share the law of each subject, so they share that of all.
+    let known: Memo<Vec<usize>, Arc<JointLaw>> = Memo::default();
+    let places: Vec<&[usize]> = parts.iter().map(|own| &own.at[..]).collect();
+    for (told, laws) in out.iter_mut().zip(&laws) {
+        let key = laws.iter().map(|l| Arc::as_ptr(l) as usize).collect();
+        let law = || beside(by, &parts, laws.iter().map(Arc::as_ref), &places, width).map(Arc::new);
+        told.law = known.of(key, law)?;
+    }
+    Ok(out)
+}
+
+/// The joint law of all figures of many rows: see [`super::Teller::jointly`].
+pub(super) fn jointly(by: &impl Subjects, all: &AllRows) -> Result<Option<JointLaw>, QueryError> {
+    let first = all.portions.first().copied().unwrap_or_default();
+    if of_rows(first) {
+        return by.told_jointly(&Summand::Rows, all);
+    }
+    let parts = parted(first);
+    let (mut laws, mut places) = (Vec::new(), Vec::new());
+    for own in &parts {
+        let portions: Vec<Vec<Aggregate>> = all.portions.iter().map(|p| picked(p, own)).collect();
+        let portions: Vec<&[Aggregate]> = portions.iter().map(Vec::as_slice).collect();
+        let asked = AllRows { portions: &portions, ..*all };
+        let law = by.told_jointly(own.subject, &asked).map_err(|e| of(own.subject, e))?;
+        let Some(law) = law else { return Ok(None) };
+        let place = |r: usize| own.at.iter().map(move |at| r * first.len() + at);
+        places.push((0..all.rows.len()).flat_map(place).collect::<Vec<usize>>());
+        laws.push(law);
+    }
+    let places: Vec<&[usize]> = places.iter().map(Vec::as_slice).collect();
+    Ok(Some(beside(by, &parts, laws.iter(), &places, all.width())?))
+}
+
+/// The laws of independent subjects side by side: figure `i` of a law is figure `places[i]` of all.
+fn beside<'l>(
+    by: &impl Subjects,
+    parts: &[Own],
+    laws: impl Iterator<Item = &'l JointLaw>,
+    places: &[&[usize]],
+    width: usize,
+) -> Result<JointLaw, QueryError> {
+    let (mut noises, mut slack) = (Vec::new(), vec![0.0; width]);
+    for ((own, law), places) in parts.iter().zip(laws).zip(places) {
+        for (noise, coefficients) in law.noises() {
+            let mut all = vec![0.0; width];
+            places.iter().zip(coefficients).for_each(|(&at, c)| all[at] = *c);
+            noises.push((by.numbered(own.subject, *noise)?, all));
+        }
+        for (i, &at) in places.iter().enumerate() {
+            slack[at] = law.slack_of(i);
+        }
+    }
+    let law = JointLaw::new(width, noises);
+    Ok(if slack.iter().any(|s| *s > 0.0) { law.with_slack(slack) } else { law })
+}
+
+/// One release: its counts, and its channels beside them.
+pub(super) struct OfOne<'a>(pub &'a Evaluator<Values>, pub &'a Channels);
+
+impl Subjects for OfOne<'_> {
+    fn told(&self, subject: &Summand, asked: &Family) -> Result<Vec<Told>, QueryError> {
+        Ok(match subject {
+            Summand::Rows => self.0.rows(asked)?,
+            subject => self.1.of(subject)?.evaluator.rows(asked)?,
+        })
     }
 
-    /// The joint law of all figures of many rows: see [`super::Teller::jointly`].
-    pub(super) fn jointly(
-        &self,
-        counts: &Evaluator<Values>,
-        all: &AllRows,
-    ) -> Result<Option<JointLaw>, QueryError> {
-        let first = all.portions.first().copied().unwrap_or_default();
-        if of_rows(first) {
-            return Ok(counts.joint_rows(all)?);
-        }
-        let parts = parted(first);
-        let (mut laws, mut places) = (Vec::new(), Vec::new());
-        for own in &parts {
-            let portions: Vec<Vec<Aggregate>> = all.portions.iter().map(|p| picked(p, own)).collect();
-            let portions: Vec<&[Aggregate]> = portions.iter().map(Vec::as_slice).collect();
-            let asked = AllRows { portions: &portions, ..*all };
-            let law = match own.subject {
-                Summand::Rows => counts.joint_rows(&asked)?,
-                subject => self.of(subject)?.evaluator.joint_rows(&asked)?,
-            };
-            let Some(law) = law else { return Ok(None) };
-            let place = |r: usize| own.at.iter().map(move |at| r * first.len() + at);
-            places.push((0..all.rows.len()).flat_map(place).collect::<Vec<usize>>());
-            laws.push(law);
-        }
-        let places: Vec<&[usize]> = places.iter().map(Vec::as_slice).collect();
-        Ok(Some(self.beside(&parts, laws.iter(), &places, all.width())?))
+    fn told_jointly(&self, subject: &Summand, asked: &AllRows) -> Result<Option<JointLaw>, QueryError> {
+        Ok(match subject {
+            Summand::Rows => self.0.joint_rows(asked)?,
+            subject => self.1.of(subject)?.evaluator.joint_rows(asked)?,
+        })
     }
 
-    /// The laws of independent channels side by side: figure `i` of a law is figure `places[i]` of all.
-    fn beside<'l>(
-        &self,
-        parts: &[Own],
-        laws: impl Iterator<Item = &'l JointLaw>,
-        places: &[&[usize]],
-        width: usize,
-    ) -> Result<JointLaw, QueryError> {
-        let (mut noises, mut slack) = (Vec::new(), vec![0.0; width]);
-        for ((own, law), places) in parts.iter().zip(laws).zip(places) {
-            let first = match own.subject {
-                Summand::Rows => 0,
-                subject => self.of(subject)?.first,
-            };
-            for (noise, coefficients) in law.noises() {
-                let mut all = vec![0.0; width];
-                places.iter().zip(coefficients).for_each(|(&at, c)| all[at] = *c);
-                noises.push((Noise { measurement: noise.measurement.saturating_add(first), ..*noise }, all));
-            }
-            for (i, &at) in places.iter().enumerate() {
-                slack[at] = law.slack_of(i);
-            }
-        }
-        let law = JointLaw::new(width, noises);
-        Ok(if slack.iter().any(|s| *s > 0.0) { law.with_slack(slack) } else { law })
+    fn numbered(&self, subject: &Summand, noise: Noise) -> Result<Noise, QueryError> {
+        let first = match subject {
+            Summand::Rows => 0,
+            subject => self.1.of(subject)?.first,
+        };
+        Ok(Noise { measurement: noise.measurement.saturating_add(first), ..noise })
     }
 }

@@ -10,7 +10,7 @@ use crate::answer::tell::open::Answers;
 use crate::cube::{Cube, Level};
 use crate::joint::JointLaw;
 use crate::law::{ErrorLaw, Interval};
-use crate::render::Caveat;
+use crate::render::{Caveat, Cuts};
 use crate::sql::Aggregate;
 use std::sync::Arc;
 
@@ -167,6 +167,12 @@ pub(crate) trait Teller {
         Vec::new()
     }
 
+    /// Where classes of reliability end.
+    fn cuts(&self) -> Cuts {
+        let first = self.releases().first().map(|r| Cuts::of(&r.release().manifest().about));
+        first.unwrap_or_default()
+    }
+
     /// The most rows of an answer.
     fn most_rows(&self) -> u64 {
         MOST_ROWS
@@ -191,10 +197,10 @@ impl Teller for &Answers {
     }
 
     fn tell(&self, family: &Family) -> Result<Vec<Told>, QueryError> {
-        self.channels().rows(self.evaluator(), family)
+        channels::rows(&channels::OfOne(self.evaluator(), self.channels()), family)
     }
 
     fn jointly(&self, all: &AllRows) -> Result<Option<JointLaw>, QueryError> {
-        self.channels().jointly(self.evaluator(), all)
+        channels::jointly(&channels::OfOne(self.evaluator(), self.channels()), all)
     }
 }

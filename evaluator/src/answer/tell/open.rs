@@ -144,7 +144,7 @@ impl Answers {
 
     /// How many rows were moved to the low and to the high end of a number, where that was measured.
     pub(crate) fn moved_of(&self, quantity: &Quantity) -> Option<&[Noisy; 2]> {
-        self.moved.iter().find(|(of, _)| **of == *quantity).map(|(_, ends)| ends)
+        self.moved.iter().find(|(of, _)| of.is_alike(quantity)).map(|(_, ends)| ends)
     }
 
     /// Sums of numbers, beside rows.

@@ -129,6 +129,10 @@ impl Block {
 
     /// From the noisy integers to those that are published. `None` on overflow.
     pub fn publish(&self, frame: &Frame, noisy: Vec<i64>) -> Option<Vec<i64>> {
+        // Of a slice whose nodes have no siblings nothing is.
+        if self.checked_values(frame) == Some(0) {
+            return Some(Vec::new());
+        }
         of_kind!(self, it, K::publish(it, frame, noisy))
     }
 

@@ -1,6 +1,8 @@
 //! What costs are made of: sums in fixed point, and how the worst case was found.
 
 use crate::exact::Rational;
+#[cfg(feature = "faults")]
+use crate::planted::{self, Planted};
 
 /// Why a cost cannot be computed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -56,6 +58,10 @@ pub(super) fn fixed_point_up(r: Rational) -> Option<u128> {
         remainder %= den;
         left -= step;
     }
+    #[cfg(feature = "faults")]
+    if planted::on(Planted::RoundedDown) {
+        return Some(quotient);
+    }
     quotient.checked_add(u128::from(remainder > 0))
 }
 
@@ -71,5 +77,15 @@ mod tests {
         assert_eq!(fixed_point_up(Rational::new(5, 4).unwrap()).unwrap(), (1 << 96) + (1 << 94));
         assert_eq!(fixed_point_up(Rational::new(1, (1 << 100) + 1).unwrap()).unwrap(), 1);
         assert!(fixed_point_up(Rational::whole(1 << 33)).is_none());
+    }
+
+    /// No statistic sees a cost that is rounded down; the test above does.
+    #[cfg(feature = "faults")]
+    #[test]
+    fn rounding_down_is_noticed() {
+        planted::plant(Some(Planted::RoundedDown));
+        let failed = std::panic::catch_unwind(fixed_point_rounds_up).is_err();
+        planted::plant(None);
+        assert!(failed);
     }
 }

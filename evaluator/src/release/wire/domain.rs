@@ -3,32 +3,13 @@
 use super::rule;
 use crate::cube;
 use crate::plan::limits::{MAX_DIMENSIONS, MAX_LEVELS, MAX_NODES, MAX_TEXT};
+use crate::release::ReleaseError;
+use crate::release::codec::{self, Cursor};
 use crate::release::texts::is_plain;
-use crate::release::{ReleaseError, codec};
 use std::collections::HashSet;
 use wincode::{SchemaRead, SchemaWrite};
 
 const WHAT: &str = "the domain";
-
-#[derive(SchemaWrite, SchemaRead)]
-struct Domain {
-    dimensions: Vec<Dimension>,
-}
-
-/// Total is left out: it is the same for every dimension.
-#[derive(SchemaWrite, SchemaRead)]
-struct Dimension {
-    name: String,
-    levels: Vec<Level>,
-}
-
-#[derive(SchemaWrite, SchemaRead)]
-struct Level {
-    name: String,
-    labels: Vec<String>,
-    parents: Vec<u32>,
-    bounds: Vec<Bound>,
-}
 
 #[derive(SchemaWrite, SchemaRead)]
 enum Bound {
@@ -50,48 +31,72 @@ impl From<&Option<cube::Bounds>> for Bound {
     }
 }
 
-impl From<Bound> for Option<cube::Bounds> {
-    fn from(bound: Bound) -> Option<cube::Bounds> {
-        match bound {
-            Bound::None => None,
-            Bound::HalfOpen { lo, hi } => Some(cube::Bounds { lo, hi, closed: false }),
-            Bound::Closed { lo, hi } => Some(cube::Bounds { lo, hi, closed: true }),
-        }
-    }
-}
-
-/// The bytes of the domain section. A cube that a reader would refuse is refused here.
+/// The bytes of the domain section: a list of dimensions, each with its name and its levels but total, which is the same for every one. A cube that
+/// a reader would refuse is refused here. There may be millions of labels, so no tree of copies is made of them.
 pub fn encode_domain(cube: &cube::Cube) -> Result<Vec<u8>, ReleaseError> {
     check(cube)?;
-    let level = |l: &cube::Categories| Level {
-        name: l.name.clone(),
-        labels: l.labels.clone(),
-        parents: l.parent.clone(),
-        bounds: l.bounds.iter().map(Bound::from).collect(),
-    };
-    let dimensions = cube
-        .dimensions
-        .iter()
-        .map(|d| Dimension { name: d.name.clone(), levels: d.levels.iter().skip(1).map(level).collect() });
-    codec::encode(WHAT, &Domain { dimensions: dimensions.collect() })
+    let mut out = codec::encode(WHAT, &(cube.dimensions.len() as u64))?;
+    for dimension in &cube.dimensions {
+        out.extend(codec::encode(WHAT, &dimension.name)?);
+        out.extend(codec::encode(WHAT, &(dimension.levels.len() as u64 - 1))?);
+        for level in dimension.levels.iter().skip(1) {
+            let bounds: Vec<Bound> = level.bounds.iter().map(Bound::from).collect();
+            out.extend(codec::encode(WHAT, &level.name)?);
+            out.extend(codec::encode(WHAT, &(level.labels.len() as u64))?);
+            for label in &level.labels {
+                out.extend(codec::encode(WHAT, &(label.len() as u64))?);
+                out.extend(label.as_bytes());
+            }
+            out.extend(codec::encode(WHAT, &level.parent)?);
+            out.extend(codec::encode(WHAT, &bounds)?);
+        }
+    }
+    Ok(out)
 }
 
 /// The cube of a domain section.
 pub fn decode_domain(bytes: &[u8]) -> Result<cube::Cube, ReleaseError> {
-    let domain: Domain = codec::decode(WHAT, bytes)?;
-    let level = |l: Level| cube::Categories {
-        name: l.name,
-        labels: l.labels,
-        parent: l.parents,
-        bounds: l.bounds.into_iter().map(Into::into).collect(),
-    };
-    let dimensions = domain.dimensions.into_iter().map(|d| {
-        let levels = std::iter::once(cube::Categories::total()).chain(d.levels.into_iter().map(level));
-        cube::Dimension::new(d.name, levels.collect())
-    });
-    let cube = cube::Cube { dimensions: dimensions.collect() };
+    let mut cursor = Cursor::new(WHAT, bytes);
+    let dimensions = list(&mut cursor, |cursor| {
+        let name = cursor.text()?;
+        let own = list(cursor, level)?;
+        let levels = std::iter::once(cube::Categories::total()).chain(own).collect();
+        Ok(cube::Dimension::new(name, levels))
+    })?;
+    cursor.end()?;
+    let cube = cube::Cube { dimensions };
     check(&cube)?;
     Ok(cube)
+}
+
+/// A list of what takes a byte at least, each: memory is made as it is filled, but where so little of it is meant that it need not be.
+fn list<T>(
+    cursor: &mut Cursor,
+    mut item: impl FnMut(&mut Cursor) -> Result<T, ReleaseError>,
+) -> Result<Vec<T>, ReleaseError> {
+    let length = cursor.length()?;
+    let mut out = Vec::with_capacity(length.min(1 << 10));
+    for _ in 0..length {
+        out.push(item(cursor)?);
+    }
+    out.shrink_to_fit();
+    Ok(out)
+}
+
+fn level(cursor: &mut Cursor) -> Result<cube::Categories, ReleaseError> {
+    Ok(cube::Categories {
+        name: cursor.text()?,
+        labels: list(cursor, |cursor| cursor.text())?,
+        parent: list(cursor, |cursor| cursor.whole())?,
+        bounds: list(cursor, |cursor| {
+            let tag = cursor.byte()?;
+            if tag == 0 {
+                return Ok(None);
+            }
+            let bounds = cube::Bounds { lo: cursor.float()?, hi: cursor.float()?, closed: tag == 2 };
+            if tag <= 2 { Ok(Some(bounds)) } else { Err(cursor.error(format!("there is no tag {tag}"))) }
+        })?,
+    })
 }
 
 fn check(cube: &cube::Cube) -> Result<(), ReleaseError> {

@@ -11,6 +11,7 @@ fn pay(missing: NoValue) -> Arc<Quantity> {
         step: 2,
         places: 0,
         missing,
+        weighing: Default::default(),
         unit: None,
         description: None,
     })
@@ -85,4 +86,37 @@ fn an_amount_is_no_dimension() {
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains("pay is an amount: rows are not told apart by it"), "{refused}");
     }
+}
+
+/// With weights COUNT(*) is their sum, means divide by it, and COUNT of the weight counts rows.
+#[test]
+fn counts_are_weighted() {
+    use crate::cube::Weighing;
+    let with = |name: &str, weighing| {
+        let plain = Quantity::clone(&pay(NoValue::Stop));
+        Arc::new(Quantity { name: name.into(), weighing, ..plain })
+    };
+    let all = [with("w", Weighing::Weight), with("pay", Weighing::Weighted), with("bill", Weighing::Plain)];
+    let parts = |figure: &str| -> Vec<String> {
+        let query = Query::with_quantities(&format!("SELECT {figure} FROM town"), &town(), &all).unwrap();
+        let name = |a: &Aggregate| match &a.subject {
+            Summand::Rows => "rows".to_owned(),
+            Summand::Sum(q) => q.name.clone(),
+            other => format!("{other:?}"),
+        };
+        query.aggregates.iter().map(name).collect()
+    };
+    for (figure, want) in [
+        ("COUNT(*)", &["w", "rows"][..]),
+        ("SUM(CASE WHEN sex = 'M' THEN 2 END)", &["w", "rows"]),
+        ("COUNT(w)", &["rows"]),
+        ("COUNT(pay)", &["w", "rows"]),
+        ("COUNT(bill)", &["rows"]),
+        ("AVG(pay)", &["pay", "rows", "w"]),
+        ("AVG(bill)", &["bill", "rows"]),
+        ("AVG(w)", &["w", "rows"]),
+    ] {
+        assert_eq!(parts(figure), want, "{figure}");
+    }
+    assert!(Query::with_quantities("SELECT MEDIAN(age) FROM town", &town(), &all).is_err());
 }

@@ -1,12 +1,13 @@
 //! `margins-lab experiment asking`: how many questions a budget answers.
 
+pub(crate) mod real;
 mod simulation;
 mod system;
 
 use crate::panels::{self, Panel, Panels};
-use margins::cli::Outcome;
 use margins::cli::chart::Series;
 use margins::cli::output::{self, columns, counted, figure};
+use margins::cli::{Failure, Outcome};
 use margins::watch::Watch;
 use rayon::prelude::*;
 use serde_json::json;
@@ -22,7 +23,8 @@ use system::Inference;
 /// on its own. Unbounded: after a tree of counts at ε = 0.3, whole widths uniform from 50 to 1000. Bounded: no cell may cost more than
 /// ε = 1, whole widths uniform from 1 to 1000. The system's cost is the largest cost of a cell.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  margins-lab experiment asking --seeds 20 --svg out/asking.svg")]
+#[command(after_help = "Examples:\n  margins-lab experiment asking --seeds 20 --svg out/asking.svg\n  \
+    margins-lab experiment asking --real --seeds 20")]
 pub(super) struct Args {
     /// How many runs, each with its own questions, counts and noise
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
@@ -30,6 +32,9 @@ pub(super) struct Args {
     /// How many questions a run asks
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     queries: u64,
+    /// Play the bounded setting with `margins ask` itself, with rows, files and a ledger (test builds)
+    #[arg(long, conflicts_with = "svg")]
+    real: bool,
     /// Draw how many questions a cost answers
     #[arg(long, value_name = "FILE", value_parser = margins::cli::output::picture())]
     svg: Option<PathBuf>,
@@ -101,6 +106,9 @@ const COLUMNS: [Column; 5] = [
 
 pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let questions = args.queries as usize;
+    if args.real {
+        return played(args, watch);
+    }
     let stage = watch.stage("playing", 3 * args.seeds * Setting::ALL.len() as u64);
     let all: Vec<Compared> = Setting::ALL
         .into_iter()
@@ -130,6 +138,72 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     output::print(&to_text(args, &all))
 }
 
+/// The bounded setting by the product, in the ways it may be asked.
+fn played(args: &Args, watch: &Watch) -> Outcome {
+    real::takes_seeds()?;
+    let stage = watch.stage("asking", args.seeds * real::WAYS.len() as u64);
+    let all = real::WAYS.into_par_iter().map(|(name, way)| {
+        let runs = (1..=args.seeds).into_par_iter().map(|seed| {
+            let run = real::run(way, args.queries as usize, seed);
+            stage.advance(1);
+            run
+        });
+        Ok((name, runs.collect::<Result<Vec<Run>, Failure>>()?))
+    });
+    let all: Vec<(&str, Vec<Run>)> = all.collect::<Result<_, Failure>>()?;
+    drop(stage);
+    if args.json {
+        let ways = all.iter().map(|(name, runs)| ((*name).to_owned(), figures(args, runs).into()));
+        let ways: serde_json::Map<_, _> = ways.collect();
+        let value = json!({
+            "queries": args.queries, "cells": CELLS, "level": LEVEL, "seeds": args.seeds, "bound": Setting::Bounded.bound(), "real": ways,
+        });
+        return output::json(&format!("{value}\n"));
+    }
+    let rows = all.iter().map(|(name, runs)| row(name, runs));
+    output::print(&format!(
+        "{} about {CELLS} cells at level {LEVEL}, {}\n\nmargins ask, a ledger with the bound ε = 1\n{}",
+        counted(args.queries, "question"),
+        counted(args.seeds, "seed"),
+        columns(&HEAD, &rows.collect::<Vec<_>>())
+    ))
+}
+
+/// What a table of runs has above its columns.
+const HEAD: [&str; 6] = ["", "system cost", "answered", "for nothing", "reliability", "E"];
+
+/// The columns of some runs, under a name.
+fn row(name: &str, runs: &[Run]) -> Vec<String> {
+    let cell = |(of, (_, value)): (usize, &Column)| {
+        let Mean(mean, error) = Mean::of(runs.iter().map(value));
+        match of {
+            0 if error.is_finite() => format!("{} ± {error:.3}", figure(mean)),
+            0 => figure(mean),
+            3 => format!("{mean:.4}"),
+            4 => format!("{mean:.3}"),
+            _ => format!("{:.1} %", 100.0 * mean),
+        }
+    };
+    [vec![name.to_string()], COLUMNS.iter().enumerate().map(cell).collect()].concat()
+}
+
+/// The figures of some runs, as JSON.
+fn figures(args: &Args, runs: &[Run]) -> serde_json::Map<String, serde_json::Value> {
+    let figures =
+        COLUMNS.iter().map(|(name, value)| (name.to_string(), Mean::of(runs.iter().map(value)).to_json()));
+    let mut figures = figures.collect::<serde_json::Map<_, _>>();
+    let at = |of: &dyn Fn(&Run, usize) -> f64| -> Vec<f64> {
+        let mean = |n: usize| runs.iter().map(|r| of(r, n)).sum::<f64>() / runs.len() as f64;
+        places(args).into_iter().map(mean).collect()
+    };
+    let curves = json!({
+        "questions": places(args), "cost": at(&|r, n| r.cost[n - 1]),
+        "answered": at(&|r, n| f64::from(r.answered[n - 1])), "error": at(&|r, n| r.error(n)),
+    });
+    figures.insert("curves".into(), curves);
+    figures
+}
+
 fn to_text(args: &Args, all: &[Compared]) -> String {
     let mut out = format!(
         "{} about {CELLS} cells at level {LEVEL}, {}\n",
@@ -142,21 +216,9 @@ fn to_text(args: &Args, all: &[Compared]) -> String {
             Setting::Unbounded => "unbounded, after a tree at ε = 0.3 (not for those without inference)",
             Setting::Bounded => "bounded, at most ε = 1 a cell",
         };
-        let rows = compared.kinds().map(|(name, runs)| {
-            let cell = |(of, (_, value)): (usize, &Column)| {
-                let Mean(mean, error) = Mean::of(runs.iter().map(value));
-                match of {
-                    0 if error.is_finite() => format!("{} ± {error:.3}", figure(mean)),
-                    0 => figure(mean),
-                    3 => format!("{mean:.4}"),
-                    4 => format!("{mean:.3}"),
-                    _ => format!("{:.1} %", 100.0 * mean),
-                }
-            };
-            [vec![name.to_string()], COLUMNS.iter().enumerate().map(cell).collect()].concat()
-        });
+        let rows = compared.kinds().map(|(name, runs)| row(name, runs));
         out.push_str(&format!("\n{what}\n"));
-        out.push_str(&columns(&["", "system cost", "answered", "for nothing", "reliability", "E"], &rows));
+        out.push_str(&columns(&HEAD, &rows));
         out.push('\n');
         out.push_str(&curves(args, compared));
         out.push_str(&match compared.setting {
@@ -199,22 +261,7 @@ fn to_json(args: &Args, all: &[Compared]) -> String {
     let settings: Vec<_> = all
         .iter()
         .map(|compared| {
-            let [with, ordinary, without] = compared.kinds().map(|(_, runs)| {
-                let figures = COLUMNS
-                    .iter()
-                    .map(|(name, value)| (name.to_string(), Mean::of(runs.iter().map(value)).to_json()));
-                let mut figures = figures.collect::<serde_json::Map<_, _>>();
-                let at = |of: &dyn Fn(&Run, usize) -> f64| -> Vec<f64> {
-                    let mean = |n: usize| runs.iter().map(|r| of(r, n)).sum::<f64>() / runs.len() as f64;
-                    places(args).into_iter().map(mean).collect()
-                };
-                let curves = json!({
-                    "questions": places(args), "cost": at(&|r, n| r.cost[n - 1]),
-                    "answered": at(&|r, n| f64::from(r.answered[n - 1])), "error": at(&|r, n| r.error(n)),
-                });
-                figures.insert("curves".into(), curves);
-                figures
-            });
+            let [with, ordinary, without] = compared.kinds().map(|(_, runs)| figures(args, runs));
             let (gain, least) = compared.gain();
             json!({
                 "setting": compared.setting.name(), "bound": compared.setting.bound(),

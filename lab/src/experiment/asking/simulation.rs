@@ -121,13 +121,19 @@ fn depth(cells: usize) -> u32 {
     cells.next_power_of_two().ilog2() + 1
 }
 
-/// One run of so many questions. Questions and counts are the same with inference and without.
-pub(super) fn run(setting: Setting, inference: Inference, questions: usize, seed: u64) -> Run {
+/// The counts, made up, whole from 1 to 1000; and so many questions.
+pub(super) fn asked(setting: Setting, questions: usize, seed: u64) -> (Vec<f64>, Vec<Question>) {
     let mut random = Generator::new(seed);
-    let mut noise = Generator::new(seed ^ (1 << 63));
-    // Made up: whole counts from 1 to 1000.
     let counts: Vec<f64> = (0..CELLS).map(|_| libm::floor(1.0 + 1000.0 * random.uniform())).collect();
     let shares = probabilities();
+    let asked = (0..questions).map(|_| question(&shares, setting, &mut random)).collect();
+    (counts, asked)
+}
+
+/// One run of so many questions. Questions and counts are the same with inference and without.
+pub(super) fn run(setting: Setting, inference: Inference, questions: usize, seed: u64) -> Run {
+    let mut noise = Generator::new(seed ^ (1 << 63));
+    let (counts, asked) = asked(setting, questions, seed);
     let mut system = System::new(CELLS, LEVEL, setting.bound(), inference);
     if setting == Setting::Unbounded && inference != Inference::Without {
         let mut nodes = Vec::new();
@@ -141,8 +147,7 @@ pub(super) fn run(setting: Setting, inference: Inference, questions: usize, seed
     }
     let (mut out, mut errors) = (empty(questions), 0.0);
     let mut answered = 0;
-    for _ in 0..questions {
-        let question = question(&shares, setting, &mut random);
+    for question in asked {
         let truth: f64 = question.query.iter().map(|&(j, q)| q * counts[j]).sum();
         let reply = system.ask(&question, truth, &mut noise);
         if let Reply::Free(estimate) | Reply::Paid(estimate) = reply {
@@ -159,7 +164,8 @@ pub(super) fn run(setting: Setting, inference: Inference, questions: usize, seed
     out
 }
 
-fn empty(questions: usize) -> Run {
+/// Of a run that has not begun.
+pub(super) fn empty(questions: usize) -> Run {
     Run {
         cost: Vec::with_capacity(questions),
         answered: Vec::with_capacity(questions),

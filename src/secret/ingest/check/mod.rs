@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 /// What a dataset is like, seen by a spec. Private.
 #[derive(Default)]
-pub struct Report {
+pub(crate) struct Report {
     /// How many files there are.
     pub files: usize,
     /// How many rows.
@@ -61,7 +61,7 @@ pub(crate) struct Problem {
 
 impl Report {
     /// Whether a release can be made of it.
-    pub fn passed(&self) -> bool {
+    pub(crate) fn passed(&self) -> bool {
         self.unusable == 0 && self.columns.is_empty() && self.impossible.is_empty()
     }
 
@@ -87,7 +87,7 @@ impl Report {
 }
 
 /// Reads all rows of `path`, as a release would, and says all that is wrong with them.
-pub fn check(spec: &Spec, path: &Path, means: &Means) -> Result<Report, IngestError> {
+pub(crate) fn check(spec: &Spec, path: &Path, means: &Means) -> Result<Report, IngestError> {
     let (files, settings) = (files(spec, path)?, Settings::default());
     let csv = options(spec);
     let mut report = Report { files: files.len(), ..Report::default() };

@@ -20,7 +20,7 @@ const ENDLESS: &str = "has values that are too long to draft a spec of";
 const SPECIAL: &str = "of a special type, or raw bytes: no dimension is made of them";
 
 /// The columns of a file with what keeps them from being dimensions, and then its rows, a null as an empty text.
-pub fn all<S, E: From<IngestError>>(
+pub(crate) fn all<S, E: From<IngestError>>(
     path: &Path,
     begin: impl FnOnce(Vec<(String, Holds)>) -> Result<S, E>,
     mut row: impl FnMut(&mut S, &[String]),

@@ -1,5 +1,6 @@
 //! What becomes of a column's cells: nodes, codes of texts, or identifiers of units.
 
+use super::super::amount::Factor;
 use super::super::chunk::Chunk;
 use super::super::code::Coder;
 use super::super::error::Fault;
@@ -65,6 +66,8 @@ impl Value<'_> {
 #[derive(Clone, Copy)]
 pub(super) enum To<'f> {
     Dimension(usize, &'f Coder<'f>),
+    /// One of the columns that are multiplied.
+    Factor(usize, &'f Coder<'f>),
     Unit(&'f UnitField<'f>, &'f spec::Blanks),
     /// One of the columns that order the rows of a unit.
     Order(usize, &'f spec::Blanks),
@@ -78,6 +81,7 @@ pub(super) struct Cells<'f> {
     to: To<'f>,
     nodes: Zeroizing<Vec<u32>>,
     texts: Zeroizing<Vec<u64>>,
+    factors: Zeroizing<Vec<Factor>>,
     ids: Vec<Zeroizing<Vec<u8>>>,
     faults: HashMap<u32, Fault>,
     /// The nodes of whole numbers that came last.
@@ -98,6 +102,7 @@ impl<'f> Cells<'f> {
             to,
             nodes: Zeroizing::default(),
             texts: Zeroizing::default(),
+            factors: Zeroizing::default(),
             ids: Vec::new(),
             faults: HashMap::new(),
             known: vec![(0, NONE); KNOWN].into(),
@@ -141,6 +146,7 @@ impl<'f> Cells<'f> {
     pub(crate) fn new_dictionary(&mut self) {
         self.nodes.clear();
         self.texts.clear();
+        self.factors.clear();
         self.ids.clear();
         self.faults.clear();
     }
@@ -158,6 +164,13 @@ impl<'f> Cells<'f> {
                     true => self.texts.push(code.unwrap_or(0)),
                     false => self.nodes.push(code.map_or(NONE, |node| node as u32)),
                 }
+            }
+            To::Factor(_, coder) => {
+                let said = coder.factor(&self.text);
+                if let Err(fault) = said {
+                    self.faults.insert(self.factors.len() as u32, fault);
+                }
+                self.factors.push(said.unwrap_or_default());
             }
             To::Unit(_, blanks) | To::Order(_, blanks) => {
                 self.ids.push(Zeroizing::new(blanks.value(&self.text).to_vec()));
@@ -203,6 +216,12 @@ impl<'f> Cells<'f> {
                 } else {
                     *chunk.nodes_mut(dimension).get_mut(row)? = *self.nodes.get(place as usize)?;
                 }
+            }
+            To::Factor(factor, _) => {
+                if let Some(&fault) = self.faults.get(&place) {
+                    self.wrong(row, fault);
+                }
+                chunk.set_factor(factor, row, *self.factors.get(place as usize)?);
             }
             To::Unit(unit, _) => {
                 let whose = unit.whose(self.ids.get(place as usize)?);
@@ -253,6 +272,14 @@ impl<'f> Cells<'f> {
                     0
                 });
                 *chunk.texts_mut(dimension)?.get_mut(row)? = code;
+            }
+            (To::Factor(factor, coder), _) => {
+                value.write(&mut self.text);
+                let said = coder.factor(&self.text).unwrap_or_else(|fault| {
+                    self.wrong(row, fault);
+                    Factor::default()
+                });
+                chunk.set_factor(factor, row, said);
             }
             (To::Order(column, blanks), _) => {
                 value.write(&mut self.text);

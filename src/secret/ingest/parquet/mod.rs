@@ -24,14 +24,14 @@ mod types;
 use super::chunk::{CHUNK, Chunk};
 use super::code::Kind;
 use super::error::IngestError;
-use super::fields::{Fields, find, places};
+use super::fields::{Field, Fields, find, places};
 use super::piece::{Bad, Stop, What};
 use ::parquet::basic::{Compression, Encoding};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::ColumnChunkMetaData;
 use ::parquet::file::reader::{FileReader, RowGroupReader};
 use ::parquet::file::serialized_reader::SerializedFileReader;
-use ::parquet::record::Field;
+use ::parquet::record::Field as Held;
 use ::parquet::schema::types::SchemaDescriptor;
 use cells::{Cells, To};
 use pages::{Pages, Stored};
@@ -50,6 +50,8 @@ pub(super) struct Groups {
     file: OnDisk,
     /// Where each dimension is.
     dimensions: Vec<Source>,
+    /// Where each column is that is multiplied.
+    factors: Vec<Source>,
     unit: Option<Source>,
     /// What orders the rows of a unit.
     orders: Vec<Source>,
@@ -69,8 +71,10 @@ impl Groups {
             let orders = orders.collect::<Result<Vec<_>, _>>()?;
             let dimensions = fields.dimensions.iter().map(|f| Source::find(schema, f.column, f.coder.kind()));
             let dimensions = dimensions.collect::<Result<Vec<_>, _>>()?;
+            let factors = fields.factors().map(|(column, coder)| Source::find(schema, column, coder.kind()));
+            let factors = factors.collect::<Result<Vec<_>, _>>()?;
             let file = OnDisk::new(path, size);
-            Ok(Groups { reader, file, dimensions, unit, orders })
+            Ok(Groups { reader, file, dimensions, factors, unit, orders })
         };
         undamaged(open).unwrap_or(Err(IngestError::Parquet(DAMAGED)))
     }
@@ -111,7 +115,7 @@ impl Groups {
         take: &mut dyn FnMut(&mut Chunk),
     ) -> Result<u64, Stop> {
         let group = self.reader.get_row_group(group).map_err(undecodable)?;
-        let sources = self.unit.iter().chain(&self.orders).chain(&self.dimensions);
+        let sources = self.unit.iter().chain(&self.orders).chain(&self.dimensions).chain(&self.factors);
         sizes::fits(&self.file, group.metadata(), sources, fields.memory)?;
         let rows = u64::try_from(group.metadata().num_rows()).map_err(|_| IngestError::Parquet(BROKEN))?;
         // The place in the order of complaints, and the cells.
@@ -122,7 +126,14 @@ impl Groups {
         for (order, source) in self.orders.iter().enumerate() {
             columns.push((1 + order, Stream::new(source, &*group, To::Order(order, fields.blanks))?));
         }
-        for (d, (source, field)) in self.dimensions.iter().zip(&fields.dimensions).enumerate() {
+        let factors = self.factors.iter().zip(fields.factors());
+        for (factor, (source, (_, coder))) in factors.enumerate() {
+            let to = To::Factor(factor, coder);
+            columns.push((fields.place_of(factor), Stream::new(source, &*group, to)?));
+        }
+        let own = |field: &Field<'_>| field.factors.is_empty();
+        let dimensions = self.dimensions.iter().zip(&fields.dimensions).enumerate();
+        for (d, (source, field)) in dimensions.filter(|(_, (_, field))| own(field)) {
             let to = To::Dimension(d, &field.coder);
             columns.push((1 + self.orders.len() + d, Stream::new(source, &*group, to)?));
         }
@@ -151,6 +162,10 @@ impl Groups {
             if let Some((row, order, fault)) = first {
                 let what = What::Cell { column: fields.column(order), fault };
                 return Err(Bad { row: before + row as u64 + 1, offset: None, what }.into());
+            }
+            // Of rows that are left out below whatever their factors make.
+            if !(0..len).all(|row| chunk.multiply(fields, row)) {
+                return Err(IngestError::Parquet(BROKEN).into());
             }
             chunk.fill(len);
             if let Some(faults) = &mut faults {
@@ -187,7 +202,7 @@ pub(super) fn numbers<E: From<IngestError>>(
         let places = places(names, roots.iter().map(|root| root.name().as_bytes()))?;
         for (row, number) in reader.get_row_iter(None).map_err(undecodable)?.zip(1..) {
             let row = row.map_err(undecodable)?;
-            let cells: Vec<&Field> = row.get_column_iter().map(|(_, field)| field).collect();
+            let cells: Vec<&Held> = row.get_column_iter().map(|(_, field)| field).collect();
             let cell = |&at: &usize| whole(cells.get(at)?);
             let cells = places.iter().map(cell).collect::<Option<Vec<_>>>();
             take(&cells.ok_or(IngestError::Number { row: number })?)?;
@@ -198,17 +213,17 @@ pub(super) fn numbers<E: From<IngestError>>(
 }
 
 /// A whole number or a null; `None` is anything else.
-fn whole(field: &Field) -> Option<Option<i64>> {
+fn whole(field: &Held) -> Option<Option<i64>> {
     Some(match field {
-        Field::Null => None,
-        Field::Byte(n) => Some((*n).into()),
-        Field::Short(n) => Some((*n).into()),
-        Field::Int(n) => Some((*n).into()),
-        Field::Long(n) => Some(*n),
-        Field::UByte(n) => Some((*n).into()),
-        Field::UShort(n) => Some((*n).into()),
-        Field::UInt(n) => Some((*n).into()),
-        Field::ULong(n) => Some(i64::try_from(*n).ok()?),
+        Held::Null => None,
+        Held::Byte(n) => Some((*n).into()),
+        Held::Short(n) => Some((*n).into()),
+        Held::Int(n) => Some((*n).into()),
+        Held::Long(n) => Some(*n),
+        Held::UByte(n) => Some((*n).into()),
+        Held::UShort(n) => Some((*n).into()),
+        Held::UInt(n) => Some((*n).into()),
+        Held::ULong(n) => Some(i64::try_from(*n).ok()?),
         _ => return None,
     })
 }

@@ -604,3 +604,93 @@ fn checksums() {
     std::fs::write(&path, damaged).unwrap();
     bad(&spec, &path, "the Parquet file cannot be decoded: it is damaged or encrypted");
 }
+
+/// Products of columns of every type of number are those of the same cells as text.
+#[test]
+fn products_as_in_text() {
+    use crate::cube::{Cuboid, NoValue, Quantity, Weighing};
+    use crate::plan::Table;
+    use crate::spec::AmountSpec;
+    let mut with = spec([labels("sex", &["a", "b"])]);
+    for (name, columns, weighing) in [
+        ("p", &["whole", "money"][..], Weighing::Plain),
+        ("q", &["fraction", "money"], Weighing::Plain),
+        ("r", &["fraction", "fraction", "whole"], Weighing::Plain),
+        ("s", &["whole"], Weighing::Plain),
+        ("t", &["money", "fraction"], Weighing::Weighted),
+        ("w", &["fraction"], Weighing::Weight),
+    ] {
+        let (low, high, step, places) = match weighing {
+            Weighing::Weight => (0, 10, 1, 0),
+            _ => (-40_000, 90_000, 25, 2),
+        };
+        let quantity = Quantity {
+            name: name.into(),
+            low,
+            high,
+            step,
+            places,
+            missing: if weighing == Weighing::Plain { NoValue::Skip } else { NoValue::Zero },
+            weighing,
+            unit: None,
+            description: None,
+        };
+        with.amounts.push(AmountSpec {
+            quantity: quantity.into(),
+            columns: columns.iter().map(|c| (*c).to_owned()).collect(),
+            tables: vec![Table::new(Cuboid::total(), crate::exact::Rational::ONE)],
+            square: false,
+            clamping: None,
+            unweighted: false,
+            targets: Vec::new(),
+        });
+    }
+    let folder = TempDir::new().unwrap();
+    let (csv, parquet) = (folder.path().join("rows.csv"), folder.path().join("rows.parquet"));
+    let of = |i: usize, k: usize| value(i, k).filter(|_| i % 9 != k);
+    let whole = |i: usize| of(i, 3).map(|v| (v % 90) as i64 - 30);
+    let money = |i: usize| of(i, 4).map(|v| (v % 4000) as i64 - 700);
+    let fraction = |i: usize| of(i, 5).map(|v| [0.1, 2.5, 1e-7, 12.345, -0.0, 0.3][v % 6]);
+    let rows = 3000;
+    let mut text = "sex,whole,money,fraction\n".to_owned();
+    for i in 0..rows {
+        let show = |cell: Option<String>| cell.unwrap_or_default();
+        let cents =
+            |v: i64| format!("{}{}.{:02}", if v < 0 { "-" } else { "" }, v.abs() / 100, v.abs() % 100);
+        text += &format!(
+            "{},{},{},{}\n",
+            ["a", "b"][i % 2],
+            show(whole(i).map(|v| v.to_string())),
+            show(money(i).map(cents)),
+            show(fraction(i).map(|v| format!("{v:e}")))
+        );
+    }
+    std::fs::write(&csv, text).unwrap();
+    let schema = "required binary sex (UTF8); optional int64 whole; optional int64 money (DECIMAL(18,2)); optional double fraction;";
+    for dictionary in [true, false] {
+        let properties = WriterProperties::builder().set_dictionary_enabled(dictionary);
+        write(&parquet, schema, properties, 1, |_, group| {
+            let sex = |i: usize| Some(ByteArray::from(["a", "b"][i % 2]));
+            put::<ByteArrayType>(group, &(0..rows).map(sex).collect::<Vec<_>>());
+            put::<Int64Type>(group, &(0..rows).map(whole).collect::<Vec<_>>());
+            put::<Int64Type>(group, &(0..rows).map(money).collect::<Vec<_>>());
+            put::<DoubleType>(group, &(0..rows).map(fraction).collect::<Vec<_>>());
+        });
+        let [a, b] = [&csv, &parquet].map(|path| codes(&read(&with, path, &Means::default()).unwrap()));
+        assert_eq!(a, b);
+        // Of rows that lack a factor there is no value; the others have many.
+        let absent = 90_000 / 25 + 40_000 / 25 + 1;
+        assert!(a.iter().any(|row| row[1] == absent) && a.iter().any(|row| row[1] != absent));
+        // The weight, from 0 to 10 and in whole steps, multiplies as it counts.
+        for (i, row) in a.iter().enumerate() {
+            let weight = of(i, 5).map_or(0, |v| [0, 2, 0, 10, 0, 0][v % 6]);
+            let product = (money(i).unwrap_or(0) * weight).clamp(-40_000, 90_000);
+            assert_eq!(i64::from(row[6]), weight);
+            assert_eq!(i64::from(row[5]), (2 * (product + 40_000) + 25) / 50, "{i}");
+        }
+    }
+    // What is wrong with a factor is said of its own column.
+    std::fs::write(&csv, "sex,whole,money,fraction\na,1,x,3\n").unwrap();
+    let wrong = read(&with, &csv, &Means::default()).unwrap_err().to_string();
+    assert!(wrong.contains("column \"money\"") && wrong.contains("not a number"), "{wrong}");
+}

@@ -46,6 +46,8 @@ enum Uses {
 #[derive(Clone, Copy)]
 enum Use {
     Dimension(usize),
+    /// One of the columns that are multiplied.
+    Factor(usize),
     Unit,
     /// One of the columns that order the rows of a unit.
     Order(usize),
@@ -153,7 +155,13 @@ impl Layout {
         }
         for (dimension, field) in fields.dimensions.iter().enumerate() {
             let at = find(field.column, names.iter().copied())?;
-            uses[at].push(Use::Dimension(dimension));
+            if field.factors.is_empty() {
+                uses[at].push(Use::Dimension(dimension));
+            }
+        }
+        for (factor, (column, _)) in fields.factors().enumerate() {
+            let at = find(column, names.iter().copied())?;
+            uses[at].push(Use::Factor(factor));
         }
         let columns = uses.into_iter().map(|uses| match *uses {
             [] => Uses::Nothing,
@@ -253,7 +261,8 @@ impl Layout {
                 None => good = false,
             }
             if last {
-                return good && columns.next().is_none() && !records.unclosed();
+                let whole = good && columns.next().is_none() && !records.unclosed();
+                return whole && chunk.multiply(fields, row);
             }
         }
     }
@@ -289,6 +298,13 @@ impl Layout {
         let faults = uses.filter_map(|(one, cell)| match one {
             Use::Dimension(d) => {
                 Some((1 + fields.orders() + d, self.fault(fields.dimensions.get(d)?, cell)?))
+            }
+            Use::Factor(factor) => {
+                let (_, coder) = fields.factors().nth(factor)?;
+                let fault = coder.factor(cell).err()?;
+                let mistaken = self.encoding.mistaken(cell);
+                let fault = if mistaken { Fault::IsUtf8(self.encoding.name()) } else { self.encoded(fault) };
+                Some((fields.place_of(factor), fault))
             }
             Use::Order(order) => order_of(fields.blanks.value(cell)).err().map(|fault| (1 + order, fault)),
             Use::Unit => {
@@ -368,6 +384,12 @@ impl Use {
                 }
                 Err(_) => false,
             },
+            Use::Factor(factor) => {
+                let said = fields.factors().nth(factor).map(|(_, coder)| coder.factor(cell));
+                let Some(Ok(said)) = said else { return false };
+                chunk.set_factor(factor, row, said);
+                true
+            }
             Use::Dimension(dimension) => {
                 let coder = &fields.dimensions[dimension].coder;
                 let Ok(code) = coder.code(cell) else { return false };

@@ -22,6 +22,8 @@ use super::error::IngestError;
 use super::fields::{Fields, UnitField};
 use super::run::Take;
 use super::zeros::Zeros;
+#[cfg(feature = "faults")]
+use crate::planted::{self, Planted};
 use crate::watch::Watch;
 use choose::Chooser;
 use record::{Record, Shape, hash};
@@ -87,10 +89,14 @@ impl<'f> Bounding<'f> {
         watch: &'f Watch,
     ) -> Bounding<'f> {
         let threads = threads.max(1);
+        #[cfg(feature = "faults")]
+        let max_rows = if planted::on(Planted::Unbounded) { u32::MAX } else { unit.max_rows };
+        #[cfg(not(feature = "faults"))]
+        let max_rows = unit.max_rows;
         Bounding {
             fields,
             shape: Shape::of(fields),
-            max_rows: unit.max_rows,
+            max_rows,
             spill: Spill::new(),
             // Half for what was parted, half for what is chosen from.
             share: memory / (2 * threads),

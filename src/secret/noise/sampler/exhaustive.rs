@@ -240,3 +240,20 @@ fn a_step_stays_for_just_its_share_of_words() {
         assert_eq!(stays(&[first, second + (1 << 20)]), None, "{from} {to}");
     }
 }
+
+/// Whether a test fails while a fault is planted.
+#[cfg(feature = "faults")]
+fn notices(test: fn(), fault: Planted) -> bool {
+    planted::plant(Some(fault));
+    let failed = std::panic::catch_unwind(test).is_err();
+    planted::plant(None);
+    failed
+}
+
+/// A scale that is off by the 2000th part, and tails that are missing: audits of releases see neither.
+#[cfg(feature = "faults")]
+#[test]
+fn faults_that_no_statistic_sees_are_noticed() {
+    assert!(notices(the_unit_that_the_law_cuts_is_settled_at_its_edge, Planted::ScaleOff));
+    assert!(notices(every_first_word_of_a_small_hat, Planted::NoTails));
+}

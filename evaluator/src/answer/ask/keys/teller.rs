@@ -11,7 +11,7 @@ use crate::projection::Sums;
 use crate::projection::answer::Estimator;
 use crate::projection::key::{Part, text_code};
 use crate::projection::weighted::Weighed;
-use crate::render::Caveat;
+use crate::render::{Caveat, Cuts};
 use crate::sql::Aggregate;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -128,6 +128,10 @@ impl Teller for Keyed<'_> {
 
     fn releases(&self) -> Vec<&Answers> {
         Vec::new()
+    }
+
+    fn cuts(&self) -> Cuts {
+        Cuts::of(&self.questions.manifest().about)
     }
 
     fn errors(&self) -> Errors {

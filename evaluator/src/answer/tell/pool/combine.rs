@@ -10,6 +10,7 @@ use crate::cube::{ClassedDimension, Filter};
 use crate::joint::{JointLaw, Noise, without_traces};
 use crate::law::{ErrorLaw, LawError, NoiseLaw, Term};
 use crate::numeric::pivoted::{Gram, Pivoted};
+use crate::recover;
 use crate::sql::Aggregate;
 use std::sync::Arc;
 
@@ -168,8 +169,8 @@ fn tidy(weight: f64) -> f64 {
 
 impl Combined {
     /// Gathers what releases tell of these figures and of these sums; where they are `all` that matter, nothing else is asked of tables.
-    pub(super) fn of(
-        pool: &Pool,
+    pub(super) fn of<S: recover::Source>(
+        pool: &Pool<S>,
         wanted: &[&Filter],
         sums: AllSums,
         all: bool,
@@ -444,9 +445,9 @@ impl Solved<'_> {
 
 impl Source {
     /// What a release tells of some functionals, of those that it holds; `None` if of none of them.
-    fn of(
+    fn of<S: recover::Source>(
         at: usize,
-        tables: &Tables,
+        tables: &Tables<S>,
         functionals: &[usize],
         filters: &[Filter],
         gram: &[f64],

@@ -15,9 +15,11 @@
 mod classes;
 mod combine;
 mod rows;
+mod several;
 
 pub use combine::{Combined, Solved};
 pub(crate) use rows::together;
+pub(crate) use several::Pooled;
 
 use crate::answer::error::QueryError;
 use crate::answer::tell::open::Answers;
@@ -26,7 +28,7 @@ use crate::cube::{Cube, Cuboid, Dimension, Filter, Level};
 use crate::law::NoiseLaw;
 use crate::plan::Block;
 use crate::recover::RecoverError;
-use crate::recover::Source as _;
+use crate::recover::Source;
 use crate::release::values::Values;
 use classes::Classes;
 use std::collections::{HashMap, HashSet};
@@ -49,10 +51,10 @@ struct Measured {
 }
 
 /// A release that tells sums of cells.
-struct Tables<'a> {
+struct Tables<'a, S> {
     /// Which release.
     release: usize,
-    evaluator: &'a Evaluator<Values>,
+    evaluator: &'a Evaluator<S>,
     /// The number of each of its dimensions here.
     dims: Vec<usize>,
     /// For each of its dimensions and levels in use the number of that partition here.
@@ -61,15 +63,17 @@ struct Tables<'a> {
     rows: Vec<Filter>,
 }
 
-/// Releases of one dataset and period.
-pub struct Pool<'a> {
+/// Releases of one dataset and period: what they tell of rows, or of another thing that rows add up to.
+pub struct Pool<'a, S = Values> {
     /// That questions are put in.
     pub(super) cube: &'a Cube,
     pub(super) releases: Vec<&'a Answers>,
+    /// What tells it of each release.
+    evaluators: Vec<&'a Evaluator<S>>,
     /// Those of that cube, then others.
     dims: Vec<&'a Dimension>,
     rows: Vec<Measured>,
-    tables: Vec<Tables<'a>>,
+    tables: Vec<Tables<'a, S>>,
     /// For each dimension the partitions of its finest categories that are in use.
     partitions: Vec<Vec<Vec<u32>>>,
     /// For each dimension what releases tell apart beside their levels, and what rows do.
@@ -93,11 +97,23 @@ fn refine(colour: &mut [u32], by: impl Fn(usize) -> u32) {
 }
 
 impl<'a> Pool<'a> {
-    /// Of releases, for questions that are put in the terms of a cube.
+    /// Of the rows of releases, for questions that are put in the terms of a cube.
     pub fn new(cube: &'a Cube, releases: &[&'a Answers]) -> Result<Pool<'a>, QueryError> {
+        Pool::of(cube, releases, releases.iter().map(|r| r.evaluator()).collect())
+    }
+}
+
+impl<'a, S: Source> Pool<'a, S> {
+    /// Of what these tell of the releases, each of one.
+    pub(super) fn of(
+        cube: &'a Cube,
+        releases: &[&'a Answers],
+        evaluators: Vec<&'a Evaluator<S>>,
+    ) -> Result<Pool<'a, S>, QueryError> {
         let mut pool = Pool {
             cube,
             releases: releases.to_vec(),
+            evaluators,
             dims: cube.dimensions.iter().collect(),
             rows: Vec::new(),
             tables: Vec::new(),
@@ -137,9 +153,9 @@ impl<'a> Pool<'a> {
 
     /// An agency's own rows, each with the number of its measurement.
     fn written(&self, release: usize, dims: &[usize]) -> Vec<(usize, Filter)> {
-        let recovery = self.releases[release].evaluator().recovery();
+        let recovery = self.evaluators[release].recovery();
         let mut out = Vec::new();
-        for (i, m) in recovery.plan().rows().measurements.iter().enumerate() {
+        for (i, m) in recovery.plan().only().measurements.iter().enumerate() {
             let Block::Rows(block) = &m.block else { continue };
             let own = block.filters(recovery.cube()).flatten();
             out.extend(own.filter_map(|f| f.renumbered(|d| dims.get(d).copied())).map(|f| (i, f)));
@@ -149,7 +165,7 @@ impl<'a> Pool<'a> {
 
     /// Takes in rows that have one noise each, and tables; copies may have several noises, and a centre that all rows of a copy share.
     fn add(&mut self, release: usize, dims: Vec<usize>) -> Result<(), QueryError> {
-        let evaluator = self.releases[release].evaluator();
+        let evaluator = self.evaluators[release];
         let recovery = evaluator.recovery();
         let plan = recovery.plan();
         let written = self.written(release, &dims);
@@ -161,7 +177,7 @@ impl<'a> Pool<'a> {
         let plain = plan.zeros.is_empty() && plan.exact.is_empty() && recovery.centre().is_none();
         if !written.is_empty() && plain && written.iter().all(|(i, _)| one(*i).is_some()) {
             let mut values = Vec::new();
-            for i in 0..plan.rows().measurements.len() {
+            for i in 0..plan.only().measurements.len() {
                 values.extend(recovery.source().values(i).map_err(RecoverError::from)?);
             }
             for ((i, filter), value) in written.into_iter().zip(values) {
@@ -244,7 +260,7 @@ struct AllSums {
     of: Vec<Vec<Sums>>,
 }
 
-impl Tables<'_> {
+impl<S: Source> Tables<'_, S> {
     /// The tables it holds over dimensions that matter, none of them below another.
     fn held(&self, matters: &dyn Fn(usize) -> bool) -> Vec<Cuboid> {
         let recovery = self.evaluator.recovery();
@@ -257,7 +273,7 @@ impl Tables<'_> {
     }
 }
 
-impl Pool<'_> {
+impl<S: Source> Pool<'_, S> {
     /// The sums of a question; `None` where there are more than can be taken together.
     fn sums(&self, classes: &[Arc<Classes>], matters: &dyn Fn(usize) -> bool) -> Option<AllSums> {
         let mut all = AllSums::default();

@@ -1,7 +1,7 @@
 //! All rows of an answer at once: rows that look alike to the releases share weights and laws.
 
 use super::classes::Classes;
-use super::combine::{Combined, Source, Ways};
+use super::combine::{self, Combined, Ways};
 use super::{AllSums, Pool, Sums};
 use crate::answer::error::{AnswerError, QueryError};
 use crate::answer::tell::{AllRows, Family, Teller, Told};
@@ -9,6 +9,7 @@ use crate::cube::{Cube, Cuboid, Filter, Level};
 use crate::joint::{JointLaw, Noise};
 use crate::law::LawError;
 use crate::memo::Memo;
+use crate::recover::Source;
 use crate::sql::Aggregate;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,8 +26,8 @@ struct Kind {
 }
 
 /// Classes of every dimension for rows of one family.
-struct Rows<'a> {
-    pool: &'a Pool<'a>,
+struct Rows<'a, S> {
+    pool: &'a Pool<'a, S>,
     family: &'a Family<'a>,
     colours: Vec<Vec<u32>>,
     kinds: Vec<u32>,
@@ -34,15 +35,7 @@ struct Rows<'a> {
     classes: HashMap<(usize, Option<u32>), Arc<Classes>>,
 }
 
-/// Refuses sums: their bounds and steps may differ from release to release.
-fn of_rows_only(figures: &[Aggregate]) -> Result<(), QueryError> {
-    match figures.iter().find_map(|f| f.subject.quantity()) {
-        Some(quantity) => Err(QueryError::SumsOfSeveral(quantity.name.clone())),
-        None => Ok(()),
-    }
-}
-
-impl Teller for Pool<'_> {
+impl<S: Source> Teller for Pool<'_, S> {
     fn cube(&self) -> &Cube {
         self.cube
     }
@@ -53,7 +46,6 @@ impl Teller for Pool<'_> {
 
     /// Refused as the first of the releases refuses it, where they do not tell it together.
     fn tell(&self, family: &Family) -> Result<Vec<Told>, QueryError> {
-        of_rows_only(family.figures)?;
         let nodes = family.rows;
         let mut rows = Rows::new(self, family);
         let mut known: HashMap<Vec<u64>, Arc<Kind>> = HashMap::new();
@@ -91,14 +83,13 @@ impl Teller for Pool<'_> {
 
     fn jointly(&self, every: &AllRows) -> Result<Option<JointLaw>, QueryError> {
         let AllRows { portions, group_by, rows, most } = *every;
-        portions.iter().try_for_each(|figures| of_rows_only(figures))?;
         let width = every.figures();
         let mut asked: Vec<WantedSums> = self.tables.iter().map(|_| WantedSums::default()).collect();
         let mut noises: Vec<(Noise, Vec<f64>)> = Vec::new();
         let mut measured: HashMap<usize, usize> = HashMap::new();
         let families: Vec<Family> =
             portions.iter().map(|figures| Family { figures, group_by, rows: &[] }).collect();
-        let mut all: Vec<Rows> = families.iter().map(|family| Rows::new(self, family)).collect();
+        let mut all: Vec<Rows<S>> = families.iter().map(|family| Rows::new(self, family)).collect();
         for (r, &(portion, node)) in rows.iter().enumerate() {
             let Some(own) = all.get_mut(portion) else { return Ok(None) };
             let classes = own.classes(node);
@@ -150,10 +141,10 @@ impl Teller for Pool<'_> {
     }
 }
 
-impl Pool<'_> {
+impl<S: Source> Pool<'_, S> {
     /// How many cells the sums are made of.
     fn cells(&self, sums: &AllSums) -> f64 {
-        let of = |(tables, own): (&super::Tables, &Vec<Sums>)| -> f64 {
+        let of = |(tables, own): (&super::Tables<S>, &Vec<Sums>)| -> f64 {
             own.iter().map(|s| tables.evaluator.recovery().frame().cells(&s.cuboid)).sum()
         };
         self.tables.iter().zip(&sums.of).map(of).sum()
@@ -162,7 +153,7 @@ impl Pool<'_> {
     /// What a release says of its functionals for a row with these classes.
     fn values(
         &self,
-        source: &Source,
+        source: &combine::Source,
         kind: &Kind,
         classes: &[Arc<Classes>],
         tables: &Memo<(usize, Cuboid), Arc<[f64]>>,
@@ -188,22 +179,22 @@ impl Pool<'_> {
 
     /// Why a family is not told: what the first release says that has a reason.
     fn not_told(&self, family: &Family) -> QueryError {
-        let why = |release: &&super::Answers| {
+        let why = |(release, evaluator): (&&super::Answers, &&super::Evaluator<S>)| {
             let (figures, group_by) = self.own_terms(release, family)?;
             let own = Family { figures: &figures, group_by: &group_by, rows: family.rows };
-            release.evaluator().rows(&own).err()
+            evaluator.rows(&own).err()
         };
-        let found = self.releases.iter().find_map(why).map(QueryError::from);
+        let found = self.releases.iter().zip(&self.evaluators).find_map(why).map(QueryError::from);
         found.unwrap_or_else(|| QueryError::Together("they do not tell it together".into()))
     }
 
     /// Each release's own estimates of all figures, by least squares.
     fn figure_by_figure(&self, family: &Family) -> Result<Vec<Told>, QueryError> {
         let mut each: Vec<(usize, std::vec::IntoIter<Told>)> = Vec::new();
-        for (at, release) in self.releases.iter().enumerate() {
+        for (at, (release, evaluator)) in self.releases.iter().zip(&self.evaluators).enumerate() {
             let Some((figures, group_by)) = self.own_terms(release, family) else { continue };
             let own = Family { figures: &figures, group_by: &group_by, rows: family.rows };
-            if let Ok(rows) = release.evaluator().rows(&own) {
+            if let Ok(rows) = evaluator.rows(&own) {
                 each.push((at, rows.into_iter()));
             }
         }
@@ -245,8 +236,7 @@ impl Pool<'_> {
 
     /// Which releases are taken by themselves: those of one kind of noise, and each one.
     fn subsets(&self) -> Vec<Vec<bool>> {
-        let noise = |r: &&super::Answers| r.evaluator().recovery().plan().noise;
-        let noises: Vec<_> = self.releases.iter().map(noise).collect();
+        let noises: Vec<_> = self.evaluators.iter().map(|e| e.recovery().plan().noise).collect();
         let kinds = noises.iter().map(|kind| noises.iter().map(|n| n == kind).collect::<Vec<bool>>());
         let single = |at: usize| (0..noises.len()).map(|i| i == at).collect();
         let mut all: Vec<Vec<bool>> = Vec::new();
@@ -294,8 +284,8 @@ pub(crate) fn together(told: Vec<Told>) -> Result<Option<Told>, LawError> {
     Ok(ways.map(|ways| ways.told(&[], &values)))
 }
 
-impl<'a> Rows<'a> {
-    fn new(pool: &'a Pool<'a>, family: &'a Family<'a>) -> Rows<'a> {
+impl<'a, S: Source> Rows<'a, S> {
+    fn new(pool: &'a Pool<'a, S>, family: &'a Family<'a>) -> Rows<'a, S> {
         let colour = |d: usize| {
             let mut colour = vec![0; pool.fixed[d][0].len()];
             for class in family.figures.iter().filter_map(|f| f.filter.classes(d)) {
@@ -350,7 +340,8 @@ impl<'a> Rows<'a> {
         let wanted = wanted.collect::<Result<Vec<Filter>, _>>().map_err(|_| AnswerError::Intricate)?;
         let combined = Combined::of(self.pool, &wanted.iter().collect::<Vec<_>>(), sums, true)?;
         let ways = combined.ways(wanted.len(), &self.pool.subsets())?;
-        let figures = |s: &Source| s.functionals.iter().any(|&f| f < combined.first && !combined.is_row(f));
+        let figures =
+            |s: &combine::Source| s.functionals.iter().any(|&f| f < combined.first && !combined.is_row(f));
         let alone = combined.sources.iter().any(figures);
         Ok(Kind { combined, ways, alone })
     }
@@ -358,7 +349,7 @@ impl<'a> Rows<'a> {
 
 impl Combined {
     /// Gathers what releases tell of these figures: they are numbered as they stand here.
-    pub fn new(pool: &Pool, wanted: &[&Filter]) -> Result<Combined, QueryError> {
+    pub fn new<S: Source>(pool: &Pool<S>, wanted: &[&Filter]) -> Result<Combined, QueryError> {
         let figures: Vec<Aggregate> = wanted.iter().map(|f| Aggregate::rows((*f).clone(), None)).collect();
         let family = Family::whole(&figures);
         let mut rows = Rows::new(pool, &family);

@@ -7,8 +7,10 @@
 //! out once for each kind of group and kept for later queries that look alike too.
 
 mod laws;
+mod near;
 mod part;
 mod suggestion;
+mod sums;
 
 use super::{Family, Told};
 use crate::answer::error::{AnswerError, MOST_ROWS};
@@ -21,7 +23,7 @@ use crate::sql::{Aggregate, Present};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use laws::Laws;
-use part::Part;
+use part::{Few, Part};
 
 /// The most kinds of cells that are gone through for the one that is known least well, where each takes a solution of equations.
 const MOST_KINDS: f64 = 512.0;
@@ -104,18 +106,34 @@ impl<S: Source> Evaluator<S> {
         let Family { figures: aggregates, group_by, rows } = *family;
         let sizes: Vec<usize> = group_by.iter().map(|level| level.of(self.cube()).len()).collect();
         let cells = sizes.iter().try_fold(1u64, |n, &s| n.checked_mul(s as u64)).unwrap_or(u64::MAX);
+        // Of very many groups those that are asked for are numbered by themselves.
+        let few = (cells > MOST_ROWS).then(|| Few::of(rows, &sizes));
+        let sizes = few.as_ref().map_or(sizes, Few::sizes);
+        let cells = sizes.iter().try_fold(1u64, |n, &s| n.checked_mul(s as u64)).unwrap_or(u64::MAX);
         if cells > MOST_ROWS {
             return Err(AnswerError::TooManyRows(cells));
         }
+        let place = |position: usize, node: u32| match &few {
+            None => Some(node as usize),
+            Some(few) => few.place(position, node),
+        };
         let parts: Vec<Part> = aggregates.iter().map(|a| self.part(a, group_by)).collect::<Result<_, _>>()?;
-        let estimates: Vec<(Vec<usize>, Vec<f64>)> =
-            parts.iter().map(|p| self.estimates(p, &sizes)).collect::<Result<_, _>>()?;
+        let estimates: Vec<(Vec<usize>, Vec<f64>)> = parts
+            .iter()
+            .map(|p| match &few {
+                None => self.estimates(p, &sizes, rows),
+                Some(few) => self.estimates(&p.among(few), &sizes, &few.rows(rows)),
+            })
+            .collect::<Result<_, _>>()?;
         let mut laws = Laws::new(self, &parts, group_by, false)?;
         let row = |nodes: &Vec<u32>| {
-            let at =
-                |strides: &[usize]| nodes.iter().zip(strides).map(|(&n, s)| n as usize * s).sum::<usize>();
+            let at = |strides: &[usize]| -> Option<usize> {
+                let each = nodes.iter().zip(strides).enumerate();
+                each.map(|(i, (&node, stride))| Some(place(i, node)? * stride)).sum()
+            };
+            let estimate = |values: &[f64], at: Option<usize>| at.and_then(|at| values.get(at)).copied();
             let estimates =
-                estimates.iter().map(|(strides, values)| values.get(at(strides)).copied().unwrap_or(0.0));
+                estimates.iter().map(|(strides, values)| estimate(values, at(strides)).unwrap_or(0.0));
             Ok(Told::new(nodes.clone(), estimates.collect(), laws.of(nodes)?))
         };
         rows.iter().map(row).collect()
@@ -149,9 +167,20 @@ impl<S: Source> Evaluator<S> {
     }
 
     /// The aggregate of every combination of the groups the part keeps to, and the stride of each grouped level
-    /// (0 where it does not).
-    fn estimates(&self, part: &Part, sizes: &[usize]) -> Result<(Vec<usize>, Vec<f64>), AnswerError> {
+    /// (0 where it does not). Of very large tables only those of the rows that are asked for are right.
+    fn estimates(
+        &self,
+        part: &Part,
+        sizes: &[usize],
+        rows: &[Vec<u32>],
+    ) -> Result<(Vec<usize>, Vec<f64>), AnswerError> {
         // What the queries below cannot tell has no error law either, and is refused there.
+        let cells = self.recovery.frame().len(&part.cuboid);
+        if cells > KEPT_CELLS
+            && let Some(sums) = self.near(part, sizes, rows, KEPT_CELLS)?
+        {
+            return Ok(sums);
+        }
         Ok(Self::sums(part, &self.summands(&part.cuboid)?, sizes))
     }
 

@@ -6,6 +6,7 @@ use crate::answer::error::AnswerError;
 use crate::cube::{Cuboid, Dimension, Filter, Level, required_level};
 use crate::recover::Source;
 use crate::sql::Aggregate;
+use std::collections::BTreeSet;
 
 /// What one dimension contributes to one aggregate.
 pub(super) struct Reach {
@@ -28,7 +29,35 @@ pub(crate) struct Part<'a> {
     pub(super) reaches: Vec<Reach>,
 }
 
-impl Part<'_> {
+impl<'a> Part<'a> {
+    /// The same with groups numbered among a few.
+    pub(super) fn among(&self, few: &Few) -> Part<'a> {
+        let own = |r: &Reach| {
+            let number = |&group: &u32| match r.group {
+                Some(i) => few.place(i, group).map_or(NOBODYS, |at| at as u32),
+                None => group,
+            };
+            Reach { class_of: r.class_of.clone(), group_of: r.group_of.iter().map(number).collect(), ..*r }
+        };
+        Part {
+            filter: self.filter,
+            cuboid: self.cuboid.clone(),
+            reaches: self.reaches.iter().map(own).collect(),
+        }
+    }
+
+    /// For each class of a dimension whether any cell in it has a weight, whatever the other dimensions say.
+    pub(super) fn used(&self, at: usize) -> Vec<bool> {
+        let behind: usize = self.reaches[at + 1..].iter().map(|r| r.classes).product();
+        let classes = self.reaches[at].classes;
+        let weights = &self.filter.weights;
+        let any = |c: usize| {
+            let start = c * behind;
+            weights.chunks(behind * classes).any(|w| w[start..start + behind].iter().any(|&w| w != 0.0))
+        };
+        (0..classes).map(any).collect()
+    }
+
     /// The filter's weight of each lump of the part's table, 0 outside of a group. `lumps` gives for a dimension one
     /// node of each lump and whether it is inside.
     pub(super) fn query(&self, lumps: impl Fn(&Reach) -> Option<Vec<(u32, bool)>>) -> Vec<f64> {
@@ -47,6 +76,37 @@ impl Part<'_> {
                 .collect();
         }
         query.into_iter().map(|q| q.map_or(0.0, |q| self.filter.weights[q])).collect()
+    }
+}
+
+/// Of very many groups the few that rows of an answer are of: along each level that is grouped by these nodes, in ascending order.
+pub(super) struct Few(Vec<Vec<u32>>);
+
+/// A node's group that no row is of.
+const NOBODYS: u32 = u32::MAX;
+
+impl Few {
+    pub(super) fn of(rows: &[Vec<u32>], sizes: &[usize]) -> Few {
+        let along = |position: usize| {
+            let nodes: BTreeSet<u32> = rows.iter().filter_map(|row| row.get(position).copied()).collect();
+            nodes.into_iter().collect()
+        };
+        Few((0..sizes.len()).map(along).collect())
+    }
+
+    pub(super) fn sizes(&self) -> Vec<usize> {
+        self.0.iter().map(|nodes| nodes.len().max(1)).collect()
+    }
+
+    /// The number of a node among them.
+    pub(super) fn place(&self, position: usize, node: u32) -> Option<usize> {
+        self.0.get(position)?.binary_search(&node).ok()
+    }
+
+    /// Rows by these numbers.
+    pub(super) fn rows(&self, rows: &[Vec<u32>]) -> Vec<Vec<u32>> {
+        let number = |(i, &node): (usize, &u32)| self.place(i, node).map_or(NOBODYS, |at| at as u32);
+        rows.iter().map(|row| row.iter().enumerate().map(number).collect()).collect()
     }
 }
 
@@ -124,7 +184,8 @@ impl<S: Source> Evaluator<S> {
         }
         let cuboid = Cuboid::new(wanted);
         if !self.recovery.holds(&cuboid) {
-            let reason = format!("no released table holds {} together", cube.describe(&cuboid));
+            let together = if cuboid.len() > 1 { " together" } else { "" };
+            let reason = format!("no released table holds {}{together}", cube.describe(&cuboid));
             return Err(self.not_held(reason, &cuboid, filter, group_by));
         }
         Ok(Part { filter, cuboid, reaches })
@@ -154,7 +215,7 @@ impl<S: Source> Evaluator<S> {
         tables.sort_by_key(|t| (usize::MAX - shared(t), t.len()));
         let nearest = tables.iter().take(3).map(|t| cube.describe(t)).collect();
         let suggestion = tables.iter().find_map(|t| suggestion(cube, t, wanted, filter, groups));
-        AnswerError::NotHeld { reason, nearest, suggestion }
+        AnswerError::NotHeld { of: None, reason, nearest, suggestion }
     }
 
     /// The same, from the cells of the part's table.
@@ -172,21 +233,15 @@ impl<S: Source> Evaluator<S> {
         let steps: Vec<Vec<Step>> = part
             .reaches
             .iter()
-            .map(|r| {
+            .enumerate()
+            .map(|(at, r)| {
                 cell_stride /= r.class_of.len();
                 weight_stride /= r.classes;
                 // Nodes whose weight is 0 whatever the other dimensions say are passed over.
-                let used: Vec<bool> = (0..r.classes)
-                    .map(|c| {
-                        let start = c * weight_stride;
-                        weights
-                            .chunks(weight_stride * r.classes)
-                            .any(|w| w[start..start + weight_stride].iter().any(|&w| w != 0.0))
-                    })
-                    .collect();
+                let used = part.used(at);
                 let group_stride = r.group.map_or(0, |i| strides[i]);
                 (r.class_of.iter().zip(&r.group_of).enumerate())
-                    .filter(|(_, (c, _))| used[**c as usize])
+                    .filter(|(_, (c, g))| used[**c as usize] && **g != NOBODYS)
                     .map(|(node, (&c, &g))| Step {
                         cell: node * cell_stride,
                         group: g as usize * group_stride,

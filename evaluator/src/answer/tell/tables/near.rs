@@ -1,0 +1,258 @@
+//! Figures of a few nodes of a table that is too large to be kept: only what hangs beside these nodes is recovered.
+
+use super::Evaluator;
+use super::part::{Part, Reach};
+use crate::answer::error::AnswerError;
+use crate::cube::{Axis, Cuboid, Frame, Numbers};
+use crate::recover::Source;
+use std::collections::HashSet;
+
+/// The figures of every combination of groups, and the strides of the grouped levels.
+pub(super) type Sums = (Vec<usize>, Vec<f64>);
+
+impl<S: Source> Evaluator<S> {
+    /// What [`Evaluator::sums`] says of these rows, from a table of at most so many cells on which what neither a filter nor a row of the answer
+    /// tells apart is one node. `None` where it would be larger, or where parts of a table do not follow from parts of what was measured.
+    pub(super) fn near(
+        &self,
+        part: &Part,
+        sizes: &[usize],
+        rows: &[Vec<u32>],
+        most: usize,
+    ) -> Result<Option<Sums>, AnswerError> {
+        let whole = self.recovery.frame();
+        let mut axes: Vec<Axis> = Vec::with_capacity(whole.axes.len());
+        let mut reaches = Vec::with_capacity(part.reaches.len());
+        for (dim, axis) in whole.axes.iter().enumerate() {
+            let Some(at) = part.reaches.iter().position(|r| r.dim == dim) else {
+                axes.push(Axis { rungs: vec![axis.rungs[0].clone()] });
+                continue;
+            };
+            let reach = &part.reaches[at];
+            // Without groups of siblings there is nothing that could stay together.
+            if axis.rungs.len() < 3 {
+                axes.push(axis.clone());
+                reaches.push(reach.over(None));
+                continue;
+            }
+            let rung = axis.rung(reach.level).unwrap_or(0);
+            let (pruned, _) = axis.prune(rung, &colours(part, at, rows));
+            reaches.push(reach.over(Some(pruned.rungs[rung].stands_for())));
+            axes.push(pruned);
+        }
+        let frame = Frame { axes };
+        if frame.len(&part.cuboid) > most {
+            return Ok(None);
+        }
+        let Some(mut table) = self.recovery.near(&frame, &part.cuboid)? else { return Ok(None) };
+        // From the mean of what a node stands for to the sum.
+        let each = frame.multiplicity(&part.cuboid);
+        table.iter_mut().zip(each).for_each(|(v, n)| *v *= n as f64);
+        let near = Part { filter: part.filter, cuboid: Cuboid::clone(&part.cuboid), reaches };
+        Ok(Some(Self::sums(&near, &table, sizes)))
+    }
+}
+
+/// For each node of a dimension 0 where it has a part in no figure of these rows; otherwise its class and its group, as one number.
+fn colours(part: &Part, at: usize, rows: &[Vec<u32>]) -> Vec<u32> {
+    let reach = &part.reaches[at];
+    let used = part.used(at);
+    let wanted: Option<HashSet<u32>> = reach.group.map(|i| rows.iter().map(|row| row[i]).collect());
+    let mut known = Numbers::default();
+    let colour = |(&class, &group): (&u32, &u32)| {
+        let asked = wanted.as_ref().is_none_or(|wanted| wanted.contains(&group));
+        if asked && used[class as usize] { 1 + known.of((class, group), || ()) } else { 0 }
+    };
+    reach.class_of.iter().zip(&reach.group_of).map(colour).collect()
+}
+
+impl Reach {
+    /// The same of these nodes alone.
+    fn over(&self, nodes: Option<&[u32]>) -> Reach {
+        let of = |all: &[u32]| match nodes {
+            None => all.to_vec(),
+            Some(nodes) => nodes.iter().map(|&node| all[node as usize]).collect(),
+        };
+        Reach { class_of: of(&self.class_of), group_of: of(&self.group_of), ..*self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::part::Few;
+    use super::*;
+    use crate::cube::{Categories, Cube, Dimension, Filter, Level};
+    use crate::exact::Rational;
+    use crate::plan::slices::Slices;
+    use crate::plan::{
+        Based, Block, BudgetRule, Channel, Measure, Measurement, Neighbours, NodeWeights, Noise, Plan, Table,
+        Telling,
+    };
+    use crate::recover::{Recovery, SourceError};
+    use crate::sql::Aggregate;
+    use proptest::prelude::*;
+    use std::sync::Arc;
+
+    /// Numbers in memory, of which each measurement that can be is cut into slices of a few cells, and read by these alone.
+    struct Cut {
+        values: Vec<Vec<i64>>,
+        cuts: Vec<Option<(Arc<Slices>, Vec<Vec<i64>>)>>,
+        whole: bool,
+    }
+
+    impl Source for Cut {
+        fn values(&self, index: usize) -> Result<Vec<i64>, SourceError> {
+            match &self.cuts[index] {
+                Some(_) if !self.whole => Err(SourceError("nobody holds it whole".into())),
+                _ => Ok(self.values[index].clone()),
+            }
+        }
+
+        fn slices(&self, index: usize) -> Option<Arc<Slices>> {
+            self.cuts[index].as_ref().map(|(cut, _)| cut.clone())
+        }
+
+        fn slice(&self, index: usize, slice: usize) -> Result<Vec<i64>, SourceError> {
+            Ok(self.cuts[index].as_ref().unwrap().1[slice].clone())
+        }
+    }
+
+    /// Areas of three levels whose groups lie scattered, between two plain dimensions.
+    fn cube() -> Cube {
+        let labels = |n: usize| (0..n).map(|v| v.to_string()).collect::<Vec<_>>();
+        let level = |name: &str, parent: Vec<u32>| Categories {
+            name: name.into(),
+            labels: labels(parent.len()),
+            parent,
+            bounds: Vec::new(),
+        };
+        let tracts: Vec<u32> = (0..9u32).map(|t| t * 5 % 3).collect();
+        let blocks: Vec<u32> = (0..47u32).map(|b| (b * b + 3 * b) % 9).map(|t| t.min(8)).collect();
+        // Every tract has a block.
+        let blocks: Vec<u32> = (0..9).chain(blocks).collect();
+        let levels = vec![
+            Categories::total(),
+            level("county", vec![0; 3]),
+            level("tract", tracts),
+            level("area", blocks),
+        ];
+        let area = Dimension::new("area", levels);
+        Cube { dimensions: vec![Dimension::plain("a", labels(3)), area, Dimension::plain("b", labels(2))] }
+    }
+
+    /// A plan of all components of the one table, told evenly or by weights, with these integers.
+    fn plan(cube: &Cube, weighted: bool, factors: &[u32]) -> Plan {
+        let levels = vec![vec![0, 1], vec![0, 1, 2, 3], vec![0, 1]];
+        let frame = Frame::new(cube, &levels);
+        let finest = Cuboid::new(vec![(0, 1), (1, 3), (2, 1)]);
+        let weights = |level: usize| {
+            let parent = frame.rung(Level::new(1, level)).parent.clone();
+            let own = (0..parent.len()).map(|v| factors[v % factors.len()]).collect();
+            Arc::new(NodeWeights::new(parent, own).unwrap())
+        };
+        let told: Vec<Arc<NodeWeights>> = (1..4).map(weights).collect();
+        let block = |a: Cuboid| match a.level(1) {
+            level if weighted && level > 0 => {
+                let way = |d: usize| match d {
+                    1 => Telling::Weights(told[level - 1].clone()),
+                    _ => Telling::Siblings,
+                };
+                let axes = a.iter().map(|at| way(at.dimension)).collect();
+                Block::Based(Based { cuboid: a, axes })
+            }
+            _ => Block::Component(a),
+        };
+        let measured = |a: Cuboid| Measurement { block: block(a), scale: Rational::whole(3) };
+        let measurements = frame.below(&finest).into_iter().map(measured).collect();
+        Plan {
+            noise: Noise::Gaussian,
+            budget: Rational::ONE,
+            neighbours: Neighbours::AddRemove,
+            max_rows: 1,
+            measure: Measure::Residual,
+            budgets: BudgetRule::Optimal,
+            levels,
+            channels: vec![Channel::rows(vec![Table::new(finest, Rational::ONE)], measurements)],
+            exact: Vec::new(),
+            zeros: Vec::new(),
+            copy: None,
+        }
+    }
+
+    proptest! {
+        /// What few nodes say is what the whole table says of them: with even shares and with weights, of measurements that are cut and of such that are not,
+        /// and nothing is read whole that is cut.
+        #[test]
+        fn as_if_the_whole_table_were_there(
+            weighted: bool,
+            factors in prop::collection::vec(1u32..4, 7),
+            drawn in prop::collection::vec(-40i64..90, 400),
+            most in prop_oneof![8u64..60, Just(u64::MAX)],
+            class in prop::collection::vec(0u32..3, 56),
+            weight in prop::collection::vec(prop_oneof![Just(0.0), Just(1.0), Just(-2.5)], 9),
+            grouped in prop_oneof![Just(None), (1usize..4).prop_map(Some)],
+            picked in prop::collection::vec(0u32..56, 1..6),
+        ) {
+            let cube = cube();
+            let plan = plan(&cube, weighted, &factors);
+            let frame = Frame::new(&cube, &plan.levels);
+            let (mut values, mut cuts) = (Vec::new(), Vec::new());
+            for m in &plan.rows().measurements {
+                let cut = m.block.slices_of(&frame, most);
+                let mut own = vec![0; m.block.values(&frame)];
+                let draw = |n: usize, from: usize| -> Vec<i64> { (0..n).map(|i| drawn[(i * 7 + from) % 400]).collect() };
+                cuts.push(match cut {
+                    None => {
+                        own = draw(own.len(), m.block.cuboid().len());
+                        None
+                    }
+                    Some(cut) => {
+                        let each: Vec<Vec<i64>> = (0..cut.count()).map(|s| draw(cut.values(s), s * 11)).collect();
+                        each.iter().enumerate().for_each(|(s, values)| cut.put(s, values, &mut own));
+                        Some((cut, each))
+                    }
+                });
+                values.push(own);
+            }
+            let evaluator = |whole: bool| {
+                let source = Cut { values: values.clone(), cuts: cuts.clone(), whole };
+                Evaluator::new(Recovery::new(cube.clone(), plan.clone(), source).unwrap())
+            };
+            let values_of = |n: u32| weight[n as usize % 9];
+            let area: Vec<f64> = class.iter().map(|&c| values_of(c)).collect();
+            let side: Vec<f64> = (0..3).map(|v| values_of(3 + v)).collect();
+            let filter = Filter::values(1, &area).and(&Filter::values(0, &side)).unwrap();
+            let group_by: Vec<Level> = grouped.iter().map(|&level| Level::new(1, level)).chain([Level::new(2, 1)]).collect();
+            let sizes: Vec<usize> = group_by.iter().map(|level| level.of(&cube).len()).collect();
+            let rows: Vec<Vec<u32>> = match grouped {
+                None => vec![vec![0], vec![1]],
+                Some(_) => picked.iter().map(|&n| vec![n % sizes[0] as u32, n % 2]).collect(),
+            };
+            let aggregate = Aggregate::rows(filter, None);
+            let few = evaluator(false);
+            let (strides, own) = few.near(&few.part(&aggregate, &group_by).unwrap(), &sizes, &rows, usize::MAX).unwrap().unwrap();
+            let all = evaluator(true);
+            let part = all.part(&aggregate, &group_by).unwrap();
+            let (same, whole) = Evaluator::<Cut>::sums(&part, &all.summands(&part.cuboid).unwrap(), &sizes);
+            // Numbered among the groups of the rows alone.
+            let compact = Few::of(&rows, &sizes);
+            let (numbered, lengths) = (compact.rows(&rows), compact.sizes());
+            let part = few.part(&aggregate, &group_by).unwrap();
+            let near = few.near(&part.among(&compact), &lengths, &numbered, usize::MAX).unwrap().unwrap();
+            let part = all.part(&aggregate, &group_by).unwrap();
+            let sums = Evaluator::<Cut>::sums(&part.among(&compact), &all.summands(&part.cuboid).unwrap(), &lengths);
+            for (row, own_row) in rows.iter().zip(&numbered) {
+                let at = |row: &[u32], strides: &[usize]| row.iter().zip(strides).map(|(&n, s)| n as usize * s).sum::<usize>();
+                let known = whole[at(row, &strides)];
+                for (strides, values) in [&near, &sums] {
+                    prop_assert!((values[at(own_row, strides)] - known).abs() <= 1e-9 * (1.0 + known.abs()));
+                }
+            }
+            prop_assert_eq!(&strides, &same);
+            for row in &rows {
+                let at: usize = row.iter().zip(&strides).map(|(&n, s)| n as usize * s).sum();
+                prop_assert!((own[at] - whole[at]).abs() <= 1e-9 * (1.0 + whole[at].abs()), "{} {}", own[at], whole[at]);
+            }
+        }
+    }
+}

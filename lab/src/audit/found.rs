@@ -1,0 +1,426 @@
+//! One audit: from a plan to bounds of what its releases cost.
+
+use super::chances::normal;
+use super::normal::{Scatter, epsilon};
+use super::parts::{Dependence, Noises};
+use super::people::{Domain, Person};
+use super::samples::{Column, Maker, Part, Sample, Seeds};
+use super::threshold::{self, Claimed, Told};
+use super::worst::{Pair, Search};
+use margins::cli::Failure;
+use margins::cli::output::figure;
+use margins::exact::Rational;
+use margins::make::PlannedRelease;
+use margins::watch::Watch;
+
+/// How much is done, and how sure it is to be.
+pub(super) struct Effort {
+    /// Of each of the datasets that matter most.
+    pub releases: usize,
+    /// The probability that some bound is too large.
+    pub alpha: f64,
+    pub power: f64,
+}
+
+/// A lower bound of a cost.
+#[derive(Debug, Clone)]
+pub(super) struct Bound {
+    pub way: String,
+    /// What is bounded.
+    pub what: &'static str,
+    pub claim: f64,
+    pub estimate: Option<f64>,
+    pub least: f64,
+    /// The least cost that would have been found.
+    pub detected: Option<f64>,
+}
+
+/// What an audit found.
+#[derive(Debug)]
+pub(super) struct Findings {
+    pub name: String,
+    pub currency: &'static str,
+    pub claim: f64,
+    pub substitute: bool,
+    /// What a unit is on either side, in words.
+    pub pair: (String, String),
+    pub made: u64,
+    pub integers: u64,
+    pub group: u64,
+    pub bounds: Vec<Bound>,
+    pub notes: Vec<String>,
+    /// Noises that should be independent and are not.
+    pub dependent: bool,
+}
+
+impl Findings {
+    /// Whether some bound is above its claim, or noises depend on each other.
+    pub(super) fn refuted(&self) -> bool {
+        self.dependent || self.bounds.iter().any(|b| b.least > b.claim * (1.0 + 1e-9))
+    }
+
+    pub(super) fn symbol(&self) -> &'static str {
+        if self.currency == "rho" { "ρ" } else { "ε" }
+    }
+}
+
+/// No more numbers of a release than this are looked at together.
+const MOST: usize = 160;
+/// So many integers may stand in a release that is audited: all are held of some hundred releases.
+const INTEGERS: usize = 1 << 20;
+/// How far apart, in standard deviations or in ε, groups are to be.
+const APART: f64 = 60.0;
+/// So many rows may a group have.
+const ROWS: usize = 4096;
+/// Units that come one after the other.
+const STEPS: usize = 16;
+
+/// Audits a plan. Every thread does what `ready` says before it makes releases.
+pub(super) fn audit(
+    plan: &PlannedRelease,
+    effort: &Effort,
+    seeds: Seeds,
+    ready: &(dyn Fn() + Sync),
+    watch: &Watch,
+) -> Result<Findings, Failure> {
+    let spec = plan.spec();
+    let domain = Domain::of(spec)?;
+    let cost: Rational = plan.cost().parse().map_err(|_| Failure::Message("the plan has no cost".into()))?;
+    let (claim, squares) = (cost.to_f64(), plan.currency() == "rho");
+    let mut maker = Maker::new(plan, seeds, ready, watch, &domain.frame(std::iter::empty()))?;
+    let integers: usize = maker.parts.iter().map(|p| p.integers).sum();
+    if integers > INTEGERS {
+        return Err(Failure::Message(format!(
+            "a release of this spec has {integers} integers, and an audit takes {INTEGERS}: ask for smaller tables"
+        )));
+    }
+    let one = if squares { (2.0 * claim).sqrt() } else { claim };
+    let group = ((APART / one).ceil() as usize).clamp(1, (ROWS / domain.max_rows).max(STEPS));
+    // Of nobody: how much noise there is.
+    let first = (effort.releases / 2).clamp(50, 400).min((1 << 25) / integers.max(1)).max(20);
+    let base = maker.sample(&domain.frame(std::iter::empty()), first)?;
+    let search = Search::new((&domain, &maker), (group, squares), &base);
+    let pair = search.worst(plan.measured(), &spec.cube)?;
+    let columns = chosen(maker.columns(), &maker.parts, &pair, squares);
+    maker.keep(columns);
+    let data = Datasets::make(&domain, &maker, &pair, (group, one), effort)?;
+    let mut found = Findings {
+        name: spec.name.clone(),
+        currency: plan.currency(),
+        claim,
+        substitute: domain.substitute,
+        pair: (domain.described(&pair.before), domain.described(&pair.after)),
+        made: maker.made(),
+        integers: integers as u64,
+        group: group as u64,
+        bounds: Vec::new(),
+        notes: Vec::new(),
+        dependent: false,
+    };
+    let scatter = Scatter::of(&data.large());
+    match squares {
+        true => by_covariance(&mut found, &data, &scatter, &domain, effort),
+        false => by_parts(&mut found, &data, &maker, &domain, effort),
+    }
+    by_thresholds(&mut found, &data, &scatter, &domain, effort);
+    Ok(found)
+}
+
+/// Which numbers are looked at: all integers of a small release; of a large one those that move, and of each part sums of the others. Under normal noise
+/// integers that move are added up by how far, where there are too many.
+fn chosen(all: &[Column], parts: &[Part], pair: &Pair, squares: bool) -> Vec<Column> {
+    if all.len() <= MOST {
+        return all.to_vec();
+    }
+    let still = |i: &usize| pair.shift[*i].abs() <= pair.unsure[*i];
+    let mut moved: Vec<usize> = (0..all.len()).filter(|i| !still(i)).collect();
+    moved.sort_by(|a, b| {
+        let far = |i: &usize| pair.shift[*i].abs() / pair.unsure[*i].max(1e-300);
+        far(b).total_cmp(&far(a))
+    });
+    let mut kept: Vec<Column> = moved.iter().take(MOST / 2).map(|&i| all[i].clone()).collect();
+    let rest: Vec<usize> = moved.into_iter().skip(MOST / 2).collect();
+    // Few parts have others, or each has a small share.
+    let each = (MOST / 2 / parts.len().max(1)).max(1);
+    for part in 0..parts.len() {
+        let own = |i: &&usize| all[**i].part == part;
+        if squares {
+            for bin in 0..each {
+                let terms: Vec<(usize, f64)> = rest
+                    .iter()
+                    .filter(own)
+                    .filter(|i| **i % each == bin)
+                    .map(|&i| {
+                        let variance = pair.unsure[i] * pair.unsure[i];
+                        (i, pair.shift[i] / variance.max(1e-300))
+                    })
+                    .collect();
+                if !terms.is_empty() {
+                    kept.push(Column { part, terms });
+                }
+            }
+        }
+        let others: Vec<usize> = (0..all.len()).filter(|i| all[*i].part == part && still(i)).collect();
+        if squares && kept.len() < MOST && !others.is_empty() {
+            kept.push(Column { part, terms: others.into_iter().map(|i| (i, 1.0)).collect() });
+        }
+    }
+    kept.truncate(2 * MOST);
+    kept.sort_by_key(|c| (c.part, c.terms.first().map(|t| t.0)));
+    kept
+}
+
+/// Releases of datasets in which more and more units are as they are after.
+struct Datasets {
+    /// None of them, one, some, and the whole group.
+    none: Sample,
+    one: Sample,
+    some: Sample,
+    whole: Sample,
+    /// From the second on.
+    steps: Vec<Sample>,
+    /// How many some are.
+    units: usize,
+    group: usize,
+}
+
+impl Datasets {
+    fn make(
+        domain: &Domain,
+        maker: &Maker<'_>,
+        pair: &Pair,
+        (group, one): (usize, f64),
+        effort: &Effort,
+    ) -> Result<Datasets, Failure> {
+        // Units that have no rows are not there.
+        let there = |p: &&Person| !p.0.is_empty();
+        let make = |changed: usize, releases: usize| {
+            let after = std::iter::repeat_n(&pair.after, changed);
+            let before = std::iter::repeat_n(&pair.before, group - changed);
+            maker.sample(&domain.frame(after.chain(before).filter(there)), releases)
+        };
+        let units = ((2.5 / one).round() as usize).clamp(1, group);
+        let n = effort.releases;
+        let steps = (2..=STEPS.min(group)).map(|j| make(j, (n / 8).max(20))).collect::<Result<_, _>>()?;
+        Ok(Datasets {
+            none: make(0, n)?,
+            one: make(1, n)?,
+            some: make(units, n)?,
+            whole: make(group, n)?,
+            steps,
+            units,
+            group,
+        })
+    }
+
+    fn large(&self) -> [&Sample; 4] {
+        [&self.none, &self.one, &self.some, &self.whole]
+    }
+
+    /// The samples of every two datasets that differ in one unit.
+    fn neighbours(&self) -> Vec<(&Sample, &Sample)> {
+        let all: Vec<&Sample> = [&self.none, &self.one].into_iter().chain(&self.steps).collect();
+        all.windows(2).map(|w| (w[0], w[1])).collect()
+    }
+}
+
+fn difference(a: &Sample, b: &Sample) -> Vec<f64> {
+    b.means().iter().zip(a.means()).map(|(b, a)| b - a).collect()
+}
+
+/// The share of the probability of error that the most precise bound has, the steps and the thresholds.
+const SHARES: [f64; 3] = [0.5, 0.25, 0.25];
+
+/// Normal noise: from the covariance of all numbers and the shift.
+fn by_covariance(found: &mut Findings, data: &Datasets, scatter: &Scatter, domain: &Domain, effort: &Effort) {
+    let rho = |apart: f64| 0.5 * apart * apart;
+    let (claim, limit) = (found.claim, (2.0 * found.claim).sqrt());
+    if scatter.least() < 0.5 {
+        found.notes.push(format!(
+            "The noise of some number has a variance of {}: the normal law is no measure of so little noise on whole numbers, and only \
+             thresholds are looked at.",
+            figure(scatter.least())
+        ));
+        return;
+    }
+    let (group, alpha) = (data.group as f64, SHARES[0] * effort.alpha);
+    let sizes = (data.none.len(), data.whole.len());
+    let (squared, least) = scatter.bound(&difference(&data.none, &data.whole), sizes, alpha);
+    let detected = scatter.detected(limit * group, sizes, alpha, effort.power) / group;
+    found.bounds.push(Bound {
+        way: "covariance and shift of a group".into(),
+        what: "ρ",
+        claim,
+        estimate: Some(0.5 * squared / (group * group)),
+        least: rho(least / group),
+        detected: Some(rho(detected)),
+    });
+    if let Some((claimed, delta)) = domain.approximate {
+        found.bounds.push(Bound {
+            way: format!("the same, at δ = {delta:e}"),
+            what: "ε",
+            claim: claimed,
+            estimate: Some(epsilon(squared.sqrt() / group, delta)),
+            least: epsilon(least / group, delta),
+            detected: Some(epsilon(detected, delta)),
+        });
+    }
+    let pairs = data.neighbours();
+    let alpha = SHARES[1] * effort.alpha / pairs.len() as f64;
+    let each = pairs.iter().map(|(a, b)| scatter.bound(&difference(a, b), (a.len(), b.len()), alpha).1);
+    let sizes = pairs.last().map_or((1, 1), |(a, b)| (a.len(), b.len()));
+    found.bounds.push(Bound {
+        way: format!("the dearest of {} single steps", pairs.len()),
+        what: "ρ",
+        claim,
+        estimate: None,
+        least: rho(each.fold(0.0, f64::max)),
+        detected: Some(rho(scatter.detected(limit, sizes, alpha, effort.power))),
+    });
+}
+
+/// For each column of a copy the one of the copy before it that has its integer.
+fn before(columns: &[Column], parts: &[Part]) -> Vec<Option<usize>> {
+    // Where each part's integers begin.
+    let starts: Vec<usize> =
+        parts.iter().scan(0, |at, p| Some(std::mem::replace(at, *at + p.integers))).collect();
+    let place = |column: &Column| {
+        let part = &parts[column.part];
+        (part.copy, part.measurement, column.terms[0].0 - starts[column.part])
+    };
+    let places: Vec<_> = columns.iter().map(place).collect();
+    let one = |&(copy, measurement, at): &(usize, usize, usize)| {
+        let wanted = (copy.checked_sub(1)?, measurement, at);
+        places.iter().position(|p| *p == wanted)
+    };
+    places.iter().map(one).collect()
+}
+
+/// Laplace noise: what the integers cost alone, where they are independent.
+fn by_parts(found: &mut Findings, data: &Datasets, maker: &Maker<'_>, domain: &Domain, effort: &Effort) {
+    if domain.shifted {
+        found.notes.push(
+            "All integers of a copy have one secret centre, so they are not looked at one by one.".into(),
+        );
+        return;
+    }
+    let columns = maker.columns();
+    let mut noises = Noises::of(&data.large());
+    let before = before(columns, &maker.parts);
+    let alpha = SHARES[0] * effort.alpha;
+    let mut dependence = noises.dependence(0.125 * alpha);
+    let mut steps = false;
+    if dependence.is_some() && before.iter().any(Option::is_some) {
+        noises = noises.steps(&before);
+        (steps, dependence) = (true, noises.dependence(0.125 * alpha));
+    }
+    if let Some(Dependence { columns: (a, b), correlation }) = dependence {
+        let name = |c: usize| {
+            let part = &maker.parts[columns[c].part];
+            let copy = if part.copy == 0 { String::new() } else { format!(" of copy {}", part.copy + 1) };
+            format!("a number of measurement {}{copy}", part.measurement + 1)
+        };
+        found.dependent = true;
+        found.notes.push(format!(
+            "The noises of {} and {} are not independent (correlation {}), so the costs of single integers do not add up to the claim.",
+            name(a),
+            name(b),
+            figure(correlation)
+        ));
+        return;
+    }
+    let change = |all: Vec<f64>| -> Vec<f64> {
+        if !steps {
+            return all;
+        }
+        let own = |(x, b): (&f64, &Option<usize>)| x - b.map_or(0.0, |b| all[b]);
+        all.iter().zip(&before).map(own).collect()
+    };
+    let variances: Vec<f64> =
+        noises.columns.iter().map(|c| c.iter().map(|x| x * x).sum::<f64>() / c.len() as f64).collect();
+    let added = |(a, b): (&Sample, &Sample), units: f64, alpha: f64, comparisons: usize| {
+        let sigmas = normal(0.25 * alpha / (comparisons * columns.len()) as f64);
+        let each = 1.0 / a.len() as f64 + 1.0 / b.len() as f64;
+        let shift: Vec<f64> = change(difference(a, b)).iter().map(|d| d / units).collect();
+        let short: Vec<f64> = variances.iter().map(|v| sigmas * (v * each).sqrt() / units).collect();
+        // What noise alone may do is no shift.
+        let shift: Vec<f64> =
+            shift.iter().zip(&short).map(|(d, s)| if d.abs() > *s { *d } else { 0.0 }).collect();
+        noises.added(columns, (&shift, &short), (found.claim, 0.5 * alpha, effort.power))
+    };
+    let whole = added((&data.none, &data.whole), data.group as f64, 0.75 * alpha, 1);
+    let pairs = data.neighbours();
+    let dearest = pairs.iter().map(|&pair| added(pair, 1.0, SHARES[1] * effort.alpha, pairs.len()));
+    let dearest = dearest.map(|a| a.least).fold(0.0, f64::max);
+    found.bounds.push(Bound {
+        way: "tails and shift of every integer".into(),
+        what: "ε",
+        claim: found.claim,
+        estimate: Some(whole.estimate),
+        least: whole.least,
+        detected: Some(whole.detected),
+    });
+    found.bounds.push(Bound {
+        way: format!("the dearest of {} single steps", pairs.len()),
+        what: "ε",
+        claim: found.claim,
+        estimate: None,
+        least: dearest,
+        detected: None,
+    });
+}
+
+/// Any noise: how often releases are on either side of a threshold.
+fn by_thresholds(found: &mut Findings, data: &Datasets, scatter: &Scatter, domain: &Domain, effort: &Effort) {
+    let mut pairs = vec![(&data.one, 1)];
+    if data.units > 1 {
+        pairs.push((&data.some, data.units));
+    }
+    let tests = pairs.len() + usize::from(domain.approximate.is_some());
+    let alpha = SHARES[2] * effort.alpha / tests as f64;
+    for (sample, units) in pairs {
+        let statistics = statistics(&data.none, sample, scatter);
+        let claimed = match found.currency {
+            "rho" => Claimed::Rho(units as f64),
+            _ => Claimed::Epsilon(units as f64),
+        };
+        let way =
+            if units == 1 { "thresholds, one unit".into() } else { format!("thresholds, {units} units") };
+        let what = found.symbol();
+        let least = threshold::least(&statistics, claimed, alpha);
+        found.bounds.push(Bound { way, what, claim: found.claim, estimate: None, least, detected: None });
+        if let (1, Some((epsilon, delta))) = (units, domain.approximate) {
+            let least = threshold::least(&statistics, Claimed::Delta(epsilon), alpha);
+            let way = format!("the same, at ε = {}", figure(epsilon));
+            found.bounds.push(Bound { way, what: "δ", claim: delta, estimate: None, least, detected: None });
+        }
+    }
+}
+
+/// What is told by a direction, by signs of single numbers, and by how far a release is from the middle: on the first half of the releases and on the second.
+fn statistics(first: &Sample, second: &Sample, scatter: &Scatter) -> Vec<(Told, Told)> {
+    let (a, b) = (first.halves(), second.halves());
+    let shift = difference(&a.0, &b.0);
+    let (means, direction) = (a.0.means(), scatter.direction(&shift));
+    let spread: Vec<f64> = {
+        let mut sums = vec![0.0; first.width];
+        for row in a.0.rows() {
+            sums.iter_mut().zip(row).zip(&means).for_each(|((s, x), m)| *s += (x - m).abs());
+        }
+        sums.iter().map(|s| (s / a.0.len() as f64).max(1e-9)).collect()
+    };
+    let linear = |row: &[f64]| -> f64 { row.iter().zip(&direction).map(|(x, w)| x * w).sum() };
+    // The logarithm of a ratio of Laplace laws, whose scale is the mean distance from the middle.
+    let ratio = |row: &[f64]| -> f64 {
+        let one = |(((x, m), d), s): (((&f64, &f64), &f64), &f64)| ((x - m).abs() - (x - m - d).abs()) / s;
+        row.iter().zip(&means).zip(&shift).zip(&spread).map(one).sum()
+    };
+    let far = |row: &[f64]| -> f64 {
+        row.iter().zip(&means).zip(&spread).map(|((x, m), s)| ((x - m) / s).powi(2)).sum()
+    };
+    let each: [&dyn Fn(&[f64]) -> f64; 3] = [&linear, &ratio, &far];
+    let told = |of: &dyn Fn(&[f64]) -> f64, x: &Sample, y: &Sample| {
+        [x.rows().map(of).collect(), y.rows().map(of).collect()]
+    };
+    each.iter().map(|&of| (told(of, &a.0, &b.0), told(of, &a.1, &b.1))).collect()
+}

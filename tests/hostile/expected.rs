@@ -1,0 +1,92 @@
+//! What a release says of the counts that its plan expected: changed, missing, or another file.
+
+use super::lies::agency;
+use margins::audit;
+use margins::compile::{self, Options};
+use margins::release::forged::{Bodies, bytes as said};
+use margins::release::{Kind, Release, SigningKey};
+use margins::secret::noise::Entropy;
+use std::path::Path;
+
+const EARLIER: &str = "name = \"earlier\"\ntitle = \"T\"\n[dataset]\nid = \"earlier\"\n[privacy]\nunit = \"row\"\nrho = 1\n\
+    [[dimension]]\nname = \"sex\"\ncategories = [\"F\", \"M\"]\n[[dimension]]\nname = \"age\"\nrange = [0, 9]\n[[table]]\nof = [\"sex\", \"age\"]\n";
+const NOW: &str = "name = \"now\"\ntitle = \"T\"\n[dataset]\nid = \"now\"\n[privacy]\nunit = \"row\"\nrho = 1\n\
+    [[dimension]]\nname = \"sex\"\ncategories = [\"F\", \"M\"]\n[[dimension]]\nname = \"age\"\nrange = [0, 9]\n\
+    [[table]]\nof = [\"sex\"]\n[[table]]\nof = [\"age\"]\n[strategy]\nmeasure = \"queries\"\nobjective = \"relative\"\n\
+    expected = { file = \"earlier.margins\", floor = 2 }\n";
+
+fn released(dir: &Path, text: &str, key: &SigningKey) -> Release {
+    let data = dir.join("rows.csv");
+    let rows: String =
+        (0..200).map(|i| format!("{},{}\n", ["F", "M"][usize::from(i % 5 == 0)], i % 7)).collect();
+    std::fs::write(&data, format!("sex,age\n{rows}")).unwrap();
+    let read = |name: &str| std::fs::read(dir.join(name));
+    let spec = margins::spec::parse(text, Path::new("s.toml"), read).unwrap_or_else(|e| panic!("{e}"));
+    let options = Options {
+        out: dir,
+        data: Some(&data),
+        counts: None,
+        ledger: &dir.join(format!("{}.jsonl", spec.name)),
+        key,
+        replace: false,
+        day: "2026-01-31",
+        entropy: Entropy::from_os().unwrap(),
+    };
+    let made = compile::release(&spec, options, &margins::secret::ingest::Means::default()).unwrap();
+    Release::from_bytes(std::fs::read(made.sealed.path).unwrap()).unwrap()
+}
+
+/// Each is refused, and for its own reason.
+pub(crate) fn expected_counts() {
+    let (key, dir) = (agency(), tempfile::tempdir().unwrap());
+    let earlier = released(dir.path(), EARLIER, &key);
+    let now = released(dir.path(), NOW, &key);
+    let verdict = |bytes: Vec<u8>| {
+        let audit = audit::audit(&Release::from_bytes(bytes).unwrap(), None).unwrap();
+        (audit.verdict().word(), audit.to_text("it").split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let at = |bodies: &Bodies| bodies.iter().position(|(tag, _)| *tag == Kind::Attachment.tag()).unwrap();
+    let (word, text) = verdict(said(&now, &key, |_, _| {}));
+    assert_eq!(word, "verified", "{text}");
+    let with = |change: &dyn Fn(&str) -> Vec<u8>| {
+        verdict(said(&now, &key, |_, bodies| {
+            let at = at(bodies);
+            bodies[at].1 = change(std::str::from_utf8(&bodies[at].1).unwrap());
+        }))
+    };
+    // A remark is no weight; the weights are.
+    assert_eq!(with(&|text| text.replace("# from", "# not from").into_bytes()).0, "verified");
+    for (what, why, change) in [
+        (
+            "a weight",
+            "tables",
+            (&|text: &str| {
+                let line = text.lines().find(|l| l.ends_with(" sex")).unwrap();
+                text.replace(line, "0.5 sex").into_bytes()
+            }) as &dyn Fn(&str) -> Vec<u8>,
+        ),
+        ("no weight", "it has no weight for `age`", &|text: &str| text.replace(" age", " ages").into_bytes()),
+        ("the weight 0", "it has no weight for `sex`", &|text: &str| {
+            let line = text.lines().find(|l| l.ends_with(" sex")).unwrap();
+            text.replace(line, "0 sex").into_bytes()
+        }),
+        ("another floor", "its first line is not", &|text: &str| {
+            text.replace("count, 2)", "count, 3)").into_bytes()
+        }),
+        ("no text", "it is no release, and no text", &|_: &str| vec![0xff; 40]),
+        // A reader of sealed specs opens no releases inside of releases.
+        ("a release", "does not say what to expect", &|_: &str| {
+            std::fs::read(dir.path().join("earlier.margins")).unwrap()
+        }),
+    ] {
+        let (word, text) = with(change);
+        assert!(word == "failed" && text.contains(why), "{what}: {text}");
+    }
+    drop(earlier);
+    // None, though the spec refers to it.
+    let (word, text) = verdict(said(&now, &key, |m, bodies| {
+        bodies.remove(at(bodies));
+        m["sources"]["attachments"] = serde_json::json!([]);
+    }));
+    assert!(word == "failed" && text.contains("cannot read"), "{text}");
+}
