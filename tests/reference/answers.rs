@@ -6,6 +6,7 @@ use crate::dense::{
     noise_variance, plain,
 };
 use crate::plans::request;
+use crate::unequal::tree;
 use margins::answer::Evaluator;
 use margins::cube::{Cube, Cuboid, Filter, Frame, Level};
 use margins::exact::Rational;
@@ -289,5 +290,62 @@ proptest! {
                 prop_assert!((x - y).abs() < 1e-7 * (1.0 + y.abs()), "{x} is not {y}");
             }
         }
+    }
+}
+
+/// Cells declared empty hold all areas of a tree together. What hangs below an area that a question does not tell apart is one node to them, of whatever
+/// shape it is: here over three levels of unequal groups, with conditions beside the tree and in it.
+#[test]
+fn cells_declared_empty_beside_a_tree() {
+    let coarser = [vec![0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1], vec![0, 0, 0, 0, 1, 1, 2, 0, 0, 1, 2]];
+    let cube = Cube { dimensions: vec![tree("d0", 11, &coarser), plain("d1", 3), plain("d2", 2)] };
+    let label = |level: Level, node: usize| {
+        format!("{} = '{}'", cube.level_name(level), level.of(&cube).labels[node])
+    };
+    let [block, county, one, two] = [(0, 3), (0, 1), (1, 1), (2, 1)].map(|(d, l)| Level::new(d, l));
+    let both = |a: String, b: String| format!("{a} AND {b}");
+    let beside = both(label(one, 2), label(two, 1));
+    let of_block = both(label(block, 5), label(one, 0));
+    let of_county = both(label(county, 1), label(two, 0));
+    let tables = [
+        vec![(0, 1), (1, 1), (2, 1)],
+        vec![(0, 2), (1, 1)],
+        vec![(0, 2), (2, 1)],
+        vec![(0, 3), (1, 1), (2, 1)],
+        vec![(1, 1), (2, 1)],
+    ];
+    let workload: Vec<Table> = tables.map(|t| Table::new(Cuboid::new(t), Rational::ONE)).to_vec();
+    for zeros in [vec![beside.clone()], vec![of_block.clone()], vec![beside, of_block, of_county]] {
+        let mut r = request(cube.clone(), workload.clone(), Noise::Gaussian, "1/3");
+        r.measure = Some(Measure::Residual);
+        r.zeros.extend(zeros.iter().cloned());
+        let plan = plan(&r).unwrap().plan;
+        assert!(plan.rows().measurements.iter().all(|m| matches!(m.block, Block::Component(_))));
+        let (values, dense, mut blocks) = answers(&cube, &plan, 5);
+        let declared: Vec<Filter> =
+            zeros.iter().map(|z| margins::recover::zeros::filter(&cube, z).unwrap()).collect();
+        let empty = |at: usize| declared.iter().any(|f| f.weight_at(&cell_at(&cube, at)).unwrap() != 0.0);
+        let filled = DVector::from_fn(66, |at, _| if empty(at) { 0.0 } else { 1.0 });
+        blocks.iter_mut().for_each(|b| b.rows *= DMatrix::from_diagonal(&filled));
+        let evaluator = Evaluator::new(Recovery::new(cube.clone(), plan, values).unwrap());
+        let mut kinds = std::collections::BTreeSet::new();
+        for table in &workload {
+            let by: Vec<Level> = table.cuboid.iter().collect();
+            let q = query_matrix(&cube, &Filter::everything(), &by) * DMatrix::from_diagonal(&filled);
+            let estimates = blue_estimate(&blocks, &dense, &q);
+            let variances = blue_covariance(&blocks, &q).diagonal();
+            let groups = evaluator.aggregate(&Filter::everything(), &by).unwrap();
+            assert_eq!(groups.len(), q.nrows());
+            for (g, (e, v)) in groups.iter().zip(estimates.iter().zip(variances.iter())) {
+                assert!((g.estimate - e).abs() < 1e-5 * (1.0 + e.abs()), "{} is not {e}", g.estimate);
+                let law = g.law.variance();
+                assert!(
+                    (law - v).abs() < 1e-6 * (1e-3 + v.abs()),
+                    "{zeros:?} {table:?}: variance {law} is not {v}"
+                );
+                kinds.insert((v * 1e6).round() as u64);
+            }
+        }
+        assert!(kinds.len() > 15, "{}", kinds.len());
     }
 }

@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 /// A dimension whose coarser levels are these, the coarsest first: of each finest node the node of the level.
-fn tree(name: &str, n: usize, coarser: &[Vec<u32>]) -> Dimension {
+pub(crate) fn tree(name: &str, n: usize, coarser: &[Vec<u32>]) -> Dimension {
     let mut d = plain(name, n);
     let finest = d.levels.pop().unwrap();
     let mut above = vec![0; n];

@@ -35,6 +35,8 @@ pub struct Rung {
     real_len: u64,
     /// For each node a real one that it stands for; empty where each is its own.
     nodes: Vec<u32>,
+    /// For each node of the rung below how many children each of those has that it stands for, on average; empty where all have as many.
+    means: Vec<f64>,
 }
 
 impl Rung {
@@ -49,7 +51,17 @@ impl Rung {
         let mut seen = HashSet::new();
         let sizes = siblings.iter().copied().filter(|&c| seen.insert(c)).collect();
         let real_len = multiplicity.iter().sum();
-        Rung { level, parent, copies, multiplicity, siblings, sizes, real_len, nodes: Vec::new() }
+        Rung {
+            level,
+            parent,
+            copies,
+            multiplicity,
+            siblings,
+            sizes,
+            real_len,
+            nodes: Vec::new(),
+            means: Vec::new(),
+        }
     }
 
     /// The same of a [pruned](Axis::prune) axis, with a real node that each stands for.
@@ -81,6 +93,7 @@ impl Rung {
             sizes: self.sizes.clone(),
             real_len: n as u64,
             nodes: Vec::new(),
+            means: Vec::new(),
         }
     }
 
@@ -97,6 +110,11 @@ impl Rung {
     /// The sizes groups of siblings have, each once, in the order of the first group of that size.
     pub(crate) fn sizes(&self) -> &[u32] {
         &self.sizes
+    }
+
+    /// The share of a child in what a node of the rung below has, if it is shared evenly.
+    pub(super) fn share(&self, below: usize) -> f64 {
+        1.0 / self.means.get(below).copied().unwrap_or_else(|| f64::from(self.siblings[below]))
     }
 
     /// The number of nodes, after lumping.
@@ -168,18 +186,65 @@ impl Axis {
     /// The lumps are the orbits of the symmetries of the coloured tree: nodes alike in colour and in the
     /// multiset of subtrees below (bottom-up), hanging from parents in one lump (top-down).
     pub fn lump(&self, at: usize, colour: &[u32]) -> (Axis, Vec<Vec<u32>>) {
+        self.lumped(&self.shapes(at, colour, false))
+    }
+
+    /// The same, but that what hangs below a node of one colour makes no difference, of whatever shape it is. Where components are measured one by one, a
+    /// value that is the same for all below a node has no part in their components, and its covariance is again the same for all of
+    /// them but for their even shares: such a node of the coarser axis stands for the mean of its share.
+    pub(crate) fn collapse(&self, at: usize, colour: &[u32]) -> (Axis, Vec<Vec<u32>>) {
+        let (mut axis, lumps) = self.lumped(&self.shapes(at, colour, true));
+        for r in 1..axis.rungs.len() {
+            let (above, rung) = (axis.rungs[r - 1].multiplicity.clone(), &mut axis.rungs[r]);
+            let mut means = vec![0.0; above.len()];
+            rung.parent.iter().zip(&rung.multiplicity).for_each(|(&p, &n)| means[p as usize] += n as f64);
+            means.iter_mut().zip(above).for_each(|(mean, n)| *mean /= n as f64);
+            rung.means = means;
+            // What is true of all groups stays.
+            rung.sizes.clone_from(&self.rungs[r].sizes);
+        }
+        (axis, lumps)
+    }
+
+    /// For each node of a rung a number: nodes with one number [collapse](Axis::collapse) alike, each told apart from all others.
+    pub(crate) fn alike(&self, at: usize, colour: &[u32], rung: usize) -> Vec<u32> {
+        let shapes = self.shapes(at, colour, true);
+        let mut alike = vec![0];
+        for r in 1..=rung {
+            let mut ids = HashMap::new();
+            let each = self.rungs[r].parent.iter().zip(&shapes[r]).map(|(&p, shape)| {
+                let next = ids.len() as u32;
+                let siblings = self.rungs[r].siblings[p as usize];
+                *ids.entry((alike[p as usize], siblings, shape)).or_insert(next)
+            });
+            alike = each.collect();
+        }
+        alike
+    }
+
+    /// Bottom-up the shape of each subtree, for each rung; where `collapsed`, those of one colour are of one shape.
+    fn shapes(&self, at: usize, colour: &[u32], collapsed: bool) -> Vec<Vec<u32>> {
         let top = self.rungs.len() - 1;
-        // Bottom-up: the shape of each subtree.
         let mut shapes: Vec<Vec<u32>> = vec![Vec::new(); top + 1];
+        // The one colour of all below each node of the rung above, if it is one.
+        let mut one: Vec<Option<u32>> = Vec::new();
         for r in (0..=top).rev() {
             let rung = &self.rungs[r];
             let mut children: Vec<Vec<(u32, u32)>> = vec![Vec::new(); rung.len()];
+            let mut own: Vec<Option<Option<u32>>> = vec![None; rung.len()];
             if r < top {
                 let finer = &self.rungs[r + 1];
                 for (node, &p) in finer.parent.iter().enumerate() {
                     children[p as usize].push((shapes[r + 1][node], finer.copies[node]));
+                    let own = &mut own[p as usize];
+                    *own = Some(own.map_or(one[node], |own| own.filter(|_| own == one[node])));
                 }
             }
+            let colour_of = |node: usize| if r == at { colour[node] } else { 0 };
+            one = match r {
+                _ if r >= at => (0..rung.len()).map(|node| Some(colour_of(node))).collect(),
+                _ => own.into_iter().map(Option::flatten).collect(),
+            };
             let mut ids = HashMap::new();
             shapes[r] = children
                 .into_iter()
@@ -192,17 +257,23 @@ impl Axis {
                             true
                         }
                     });
-                    let colour = if r == at { colour[node] } else { 0 };
                     let next = ids.len() as u32;
-                    *ids.entry((colour, below)).or_insert(next)
+                    let key = match one[node].filter(|_| collapsed) {
+                        Some(colour) => (colour, Vec::new()),
+                        None => (colour_of(node), below),
+                    };
+                    *ids.entry(key).or_insert(next)
                 })
                 .collect();
         }
-        // Top-down: nodes of one shape under parents of one lump.
+        shapes
+    }
+
+    /// Top-down: nodes of one shape under parents of one lump.
+    fn lumped(&self, shapes: &[Vec<u32>]) -> (Axis, Vec<Vec<u32>>) {
         let mut lumps: Vec<Vec<u32>> = vec![vec![0]];
         let mut rungs = vec![self.rungs[0].clone()];
-        for r in 1..=top {
-            let rung = &self.rungs[r];
+        for (r, rung) in self.rungs.iter().enumerate().skip(1) {
             let mut ids: HashMap<(u32, u32), u32> = HashMap::new();
             let mut parent = Vec::new();
             let mut first_parent = Vec::new();

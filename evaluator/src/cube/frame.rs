@@ -269,7 +269,7 @@ pub(crate) fn add_spread(fine: &mut [f64], coarse: &[f64], inner: usize, rung: &
     for (rows, shares) in fine.chunks_exact_mut(n * inner).zip(coarse.chunks_exact(below * inner)) {
         for (k, row) in rows.chunks_exact_mut(inner).enumerate() {
             let p = rung.parent[k] as usize;
-            let share = 1.0 / f64::from(rung.siblings[p]);
+            let share = rung.share(p);
             for (v, s) in row.iter_mut().zip(&shares[p * inner..(p + 1) * inner]) {
                 *v += share * s;
             }

@@ -22,6 +22,9 @@ pub struct Recovery<S> {
     lumps: Vec<bool>,
     /// For each dimension whether only what hangs together from one node may be: its nodes have weights.
     prunes: Vec<bool>,
+    /// For each dimension whether what hangs below a node makes no difference to a query that does not tell it apart, whatever its shape: components are
+    /// measured one by one, and only what is declared empty holds them together.
+    collapses: Vec<bool>,
     /// Every axis with all its nodes lumped as far as they go: what a query leaves out.
     lumped: Vec<Axis>,
 }
@@ -57,13 +60,17 @@ impl<S: Source> Recovery<S> {
                 _ => {}
             }
         }
-        let whole = |(a, (lumps, prunes)): (&Axis, (&bool, &bool))| match (lumps, prunes) {
+        let mut estimator = Estimator::of(&context)?;
+        let apart = matches!(estimator, Estimator::Components(_)) && !plan.zeros.is_empty();
+        let collapse = |(a, lumps): (&Axis, &bool)| apart && *lumps && !a.is_balanced();
+        let collapses: Vec<bool> = frame.axes.iter().zip(&lumps).map(collapse).collect();
+        let whole = |(d, a): (usize, &Axis)| match (lumps[d], prunes[d]) {
+            (true, _) if collapses[d] => a.collapse(0, &[0]).0,
             (true, _) => a.lump(0, &[0]).0,
             (false, true) => a.prune(0, &[0]).0,
             (false, false) => a.clone(),
         };
-        let lumped = frame.axes.iter().zip(lumps.iter().zip(&prunes)).map(whole).collect();
-        let mut estimator = Estimator::of(&context)?;
+        let lumped = frame.axes.iter().enumerate().map(whole).collect();
         let zeros =
             Zeros::of_plan(&context.cube, &context.frame, &context.plan).map_err(RecoverError::Plan)?;
         // Tables of rows tell all these cells apart; those of sums may be coarser, and nothing of them is known to be zero then.
@@ -78,7 +85,8 @@ impl<S: Source> Recovery<S> {
             zeros.clear(&context.cube, &Lumped::whole(&context.frame), written.cuboid(), &mut open);
             written.leave_out(open.into_iter().map(|v| v == 0.0).collect());
         }
-        let recovery = Recovery { context, estimator, zeros: Imposed::new(zeros), lumps, prunes, lumped };
+        let recovery =
+            Recovery { context, estimator, zeros: Imposed::new(zeros), lumps, prunes, collapses, lumped };
         if let Some(z) = recovery.zeros().iter().find(|z| !recovery.holds(&z.cuboid)) {
             return Err(RecoverError::Plan(format!("no table holds the cells where {}", z.condition)));
         }
@@ -156,6 +164,11 @@ impl<S: Source> Recovery<S> {
         self.lumps.get(dimension).is_some_and(|&lumps| lumps)
     }
 
+    /// Whether what hangs below a node makes no difference to a query that does not tell it apart.
+    pub(crate) fn collapses(&self, dimension: usize) -> bool {
+        self.collapses.get(dimension).is_some_and(|&collapses| collapses)
+    }
+
     /// Whether an answer takes a solution of the normal equations: whole tables over groups of unequal size.
     pub(crate) fn couples(&self) -> bool {
         !self.context.balanced && matches!(self.estimator, Estimator::Tables(_))
@@ -231,6 +244,7 @@ impl<S: Source> Recovery<S> {
     pub(crate) fn lump(&self, dimension: usize, at: usize, colour: &[u32]) -> (Axis, Vec<Vec<u32>>) {
         let axis = &self.frame().axes[dimension];
         let (axis, lump_of) = match self.lumps(dimension) {
+            true if self.collapses(dimension) => axis.collapse(at, colour),
             true => axis.lump(at, colour),
             false if self.prunes(dimension) => axis.prune(at, colour),
             false => axis.apart(),

@@ -189,6 +189,7 @@ impl<S: Source> Evaluator<S> {
         // Groups that a symmetry of the (coloured) axis maps to each other are of one kind.
         let orbit: Vec<u32> = match side.group.map(|(_, g)| axis.rung(g)) {
             None => vec![0],
+            Some(Some(rung)) if self.recovery.collapses(side.dim) => axis.alike(at, &side.colour, rung),
             Some(Some(rung)) if lumps => axis.lump(at, &side.colour).1.swap_remove(rung),
             // A level that was not measured has no rung of its own, and signed sums have no symmetry: every group
             // is worked out by itself.
