@@ -28,8 +28,6 @@ impl Rolled {
     }
 }
 
-/// The most common cells times tables.
-pub const MOST: usize = 1 << 25;
 /// How often all tables are fitted.
 const SWEEPS: usize = 60;
 /// What the search for better units may cost, in looked-up cells.

@@ -118,7 +118,7 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
         Some(names) => vec![super::table(cube, names)?],
         None => summed.tables(),
     };
-    let finisher = args.finish.map(|how| Finisher::new(answers, how)).transpose()?;
+    let finisher = args.finish.map(|how| Finisher::new(answers, how, &tables)).transpose()?;
     let Some(out) = &args.out else {
         let [levels] = &tables[..] else {
             return Err(Failure::Message(

@@ -1,18 +1,29 @@
 //! `--finish`: whole numbers in the place of estimates, within what is published exactly and declared empty.
 
+use super::parted::Parted;
+use super::parting::{MOST, place, unfinished, whole};
 use super::{Failure, Finish};
 use crate::answer::Answers;
 use crate::cube::{Cube, Cuboid, Filter, Level, odometer};
 use crate::recover::bounds::{Bounds, Fixed};
-use crate::recover::consistent::{self, MOST, Rolled};
+use crate::recover::consistent::{self, Rolled};
 use crate::recover::finish;
 use crate::recover::zeros::Lumped;
 
 /// Finishes tables of one release.
 pub(crate) struct Finisher<'a> {
     answers: &'a Answers,
-    /// The common cells of all tables, where these are finished together.
-    common: Option<(Cuboid, Vec<u64>)>,
+    made: Made,
+}
+
+/// What is there before a table is asked for.
+enum Made {
+    /// Nothing: each table is finished by itself.
+    Nothing,
+    /// The common cells of all tables.
+    Common(Cuboid, Vec<u64>),
+    /// Tables whose common cells are too many, their dimensions in order; `None` where one is finer than those of the release.
+    Parted(Vec<(Cuboid, Option<Vec<u64>>)>),
 }
 
 /// The estimates of a table, the last level quickest.
@@ -23,23 +34,6 @@ pub(super) fn estimates(answers: &Answers, levels: &[Level]) -> Result<Vec<f64>,
 
 fn levels(cuboid: &Cuboid) -> Vec<Level> {
     cuboid.iter().collect()
-}
-
-/// Of each cell of a table its place in a coarser one.
-fn place(cube: &Cube, from: &Cuboid, to: &Cuboid) -> Vec<u32> {
-    let up = |at: Level| cube.dimensions[at.dimension].ancestors(at.level, to.level(at.dimension));
-    let steps: Vec<(Vec<u32>, u32)> =
-        from.iter().map(|at| (up(at), to.at(at.dimension).of(cube).len() as u32)).collect();
-    let mut pick = vec![0; steps.len()];
-    let all: usize = steps.iter().map(|s| s.0.len()).product();
-    (0..all)
-        .map(|_| {
-            let own = steps.iter().zip(&pick);
-            let at = own.fold(0, |at, ((up, size), &node)| at * size + up[node as usize]);
-            odometer::next(&mut pick, |i| steps[i].0.len());
-            at
-        })
-        .collect()
 }
 
 /// Of each cell in the order that was asked for its place in the order of dimensions.
@@ -64,13 +58,33 @@ fn order(cube: &Cube, asked: &[Level]) -> Vec<usize> {
 }
 
 impl<'a> Finisher<'a> {
-    /// Of all tables at once the common cells are worked out here.
-    pub(crate) fn new(answers: &'a Answers, how: Finish) -> Result<Finisher<'a>, Failure> {
-        let mut finisher = Finisher { answers, common: None };
+    /// Of all tables at once the common cells are worked out here, or where these are too many the tables that are wanted.
+    pub(crate) fn new(
+        answers: &'a Answers,
+        how: Finish,
+        wanted: &[Vec<Level>],
+    ) -> Result<Finisher<'a>, Failure> {
+        let mut finisher = Finisher { answers, made: Made::Nothing };
         if matches!(how, Finish::Consistent) {
-            finisher.common = Some(finisher.common()?);
+            finisher.made = finisher.together(wanted, MOST)?;
         }
         Ok(finisher)
+    }
+
+    fn together(&self, wanted: &[Vec<Level>], most: usize) -> Result<Made, Failure> {
+        let recovery = self.answers.evaluator().recovery();
+        let workload = &recovery.plan().rows().workload;
+        let tables = workload.iter().map(|t| &t.cuboid).chain(recovery.zeros().iter().map(|z| &z.cuboid));
+        let base = tables.fold(Cuboid::total(), |all, t| all.join(t));
+        if self.cells(&base).is_some_and(|c| c.saturating_mul(workload.len()) <= most) {
+            let counts = self.common(&base)?;
+            return Ok(Made::Common(base, counts));
+        }
+        let mut wanted: Vec<Cuboid> = wanted.iter().map(|t| Cuboid::new(t.iter().copied())).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let counts = Parted::tables(self.answers, &wanted)?;
+        Ok(Made::Parted(wanted.into_iter().zip(counts).collect()))
     }
 
     fn cube(&self) -> &Cube {
@@ -81,15 +95,23 @@ impl<'a> Finisher<'a> {
     pub(crate) fn table(&self, asked: &[Level], estimates: &[f64]) -> Result<Vec<u64>, Failure> {
         let (cube, own) = (self.cube(), Cuboid::new(asked.iter().copied()));
         let order = order(cube, asked);
-        let counts = match &self.common {
-            Some((base, _)) if !own.is_below(base) => {
-                return Err(Failure::Message(format!(
-                    "{} cannot be finished so that all tables agree: it is finer than the tables that were asked for when the release was made",
-                    cube.describe(&own)
-                )));
+        let finer = || {
+            Failure::Message(format!(
+                "{} cannot be finished so that all tables agree: it is finer than the tables that were asked for when the release was made",
+                cube.describe(&own)
+            ))
+        };
+        let counts = match &self.made {
+            Made::Common(base, _) if !own.is_below(base) => return Err(finer()),
+            Made::Common(base, counts) => {
+                consistent::rolled_up(counts, &place(cube, base, &own), order.len())
             }
-            Some((base, counts)) => consistent::rolled_up(counts, &place(cube, base, &own), order.len()),
-            None => {
+            Made::Parted(tables) => {
+                let found =
+                    tables.iter().find(|(table, _)| *table == own).and_then(|(_, counts)| counts.clone());
+                found.ok_or_else(finer)?
+            }
+            Made::Nothing => {
                 let mut sorted = vec![0.0; order.len()];
                 order.iter().zip(estimates).for_each(|(&at, y)| sorted[at] = *y);
                 let total = finish::total(&sorted).map_err(unfinished)?;
@@ -99,29 +121,21 @@ impl<'a> Finisher<'a> {
         Ok(order.iter().filter_map(|&at| counts.get(at).copied()).collect())
     }
 
-    fn common(&self) -> Result<(Cuboid, Vec<u64>), Failure> {
+    /// The common cells of all tables.
+    fn common(&self, base: &Cuboid) -> Result<Vec<u64>, Failure> {
         let (cube, recovery) = (self.cube(), self.answers.evaluator().recovery());
         let workload = &recovery.plan().rows().workload;
-        let tables = workload.iter().map(|t| &t.cuboid).chain(recovery.zeros().iter().map(|z| &z.cuboid));
-        let base = tables.fold(Cuboid::total(), |all, t| all.join(t));
-        if self.cells(&base).is_none_or(|c| c.saturating_mul(workload.len()) > MOST) {
-            let all = cube.describe(&base);
-            return Err(Failure::Message(format!(
-                "{all} together has too many cells to make all tables agree: 2^25 over all tables"
-            )));
-        }
         let first = workload.first().map(|t| levels(&t.cuboid)).unwrap_or_default();
         let total = finish::total(&estimates(self.answers, &first)?).map_err(unfinished)?;
         let rolled = |own: &Cuboid| -> Result<Rolled, Failure> {
             Ok(Rolled {
                 estimates: estimates(self.answers, &levels(own))?,
-                place: place(cube, &base, own),
+                place: place(cube, base, own),
                 bounds: self.bounds(own, total)?,
             })
         };
         let tables = workload.iter().map(|t| rolled(&t.cuboid)).collect::<Result<Vec<_>, _>>()?;
-        let counts = consistent::consistent(&tables, &self.bounds(&base, total)?).map_err(unfinished)?;
-        Ok((base, counts))
+        consistent::consistent(&tables, &self.bounds(base, total)?).map_err(unfinished)
     }
 
     fn cells(&self, cuboid: &Cuboid) -> Option<usize> {
@@ -139,14 +153,8 @@ impl<'a> Finisher<'a> {
         exact.retain(|e| !all.iter().any(|other| other != e && e.is_below(other)));
         let fixed = |e: &Cuboid| -> Result<Fixed, Failure> {
             let groups = self.answers.evaluator().aggregate(&Filter::everything(), &levels(e))?;
-            // Exact counts are whole; of a file made to harm they may be anything.
-            let count =
-                |y: f64| if (-0.25..9e15).contains(&y) { Some(libm::round(y).max(0.0) as u64) } else { None };
-            let counts = groups.iter().map(|g| count(g.estimate)).collect::<Option<Vec<u64>>>();
-            let none = || {
-                Failure::Message("a table published exactly has counts below 0: it cannot be finished".into())
-            };
-            Ok(Fixed { place: place(cube, own, e), counts: counts.ok_or_else(none)? })
+            let counts = groups.iter().map(|g| g.estimate).collect::<Vec<_>>();
+            Ok(Fixed { place: place(cube, own, e), counts: whole(&counts)? })
         };
         let mut fixed = exact.iter().map(fixed).collect::<Result<Vec<_>, _>>()?;
         if fixed.is_empty() {
@@ -179,8 +187,4 @@ impl<'a> Finisher<'a> {
         place(cube, &fine, own).iter().zip(weights).for_each(|(&at, w)| open[at as usize] |= w != 0.0);
         Ok(open)
     }
-}
-
-fn unfinished(why: crate::recover::bounds::Unfinished) -> Failure {
-    Failure::Message(why.to_string())
 }

@@ -6,6 +6,8 @@ mod finished;
 mod json_stat;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod parted;
+mod parting;
 mod registry;
 mod ro_crate;
 mod sdmx;
@@ -146,7 +148,8 @@ fn one(args: &Args, answers: &Answers) -> Outcome {
     let estimates: Vec<f64> = groups.iter().map(|g| g.estimate).collect();
     let summed = SummedBeside::new(answers)?;
     let beside = summed.beside(&group_by, args.level)?;
-    let finish = |how| Finisher::new(answers, how)?.table(&group_by, &estimates);
+    let finish =
+        |how| Finisher::new(answers, how, std::slice::from_ref(&group_by))?.table(&group_by, &estimates);
     let finished = args.finish.map(finish).transpose()?;
     let mut result = result(answers.cube(), &group_by, &groups, finished.as_deref(), args.level);
     let counted = beside.is_empty();

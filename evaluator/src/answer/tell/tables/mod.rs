@@ -184,6 +184,29 @@ impl<S: Source> Evaluator<S> {
         Ok(Self::sums(part, &self.summands(&part.cuboid)?, sizes))
     }
 
+    /// The estimates of a table without the laws of their errors, the last level quickest; along the first level of these nodes alone, which ascend,
+    /// where they are named.
+    pub fn estimates_of(&self, levels: &[Level], among: Option<&[u32]>) -> Result<Vec<f64>, AnswerError> {
+        if among.is_some_and(<[u32]>::is_empty) {
+            return Ok(Vec::new());
+        }
+        let all = Aggregate::rows(Filter::everything(), None);
+        let part = self.part(&all, levels)?;
+        self.recovery.check_determined(&part.cuboid)?;
+        let along = |(i, level): (usize, &Level)| match among.filter(|_| i == 0) {
+            Some(nodes) => nodes.to_vec(),
+            None => (0..level.of(self.cube()).len() as u32).collect(),
+        };
+        let along: Vec<Vec<u32>> = levels.iter().enumerate().map(along).collect();
+        // Rows that name every node once, and not every combination of them.
+        let most = along.iter().map(Vec::len).max().unwrap_or(0);
+        let row = |r: usize| along.iter().map(|nodes| nodes[r % nodes.len()]).collect();
+        let rows: Vec<Vec<u32>> = (0..most).map(row).collect();
+        let sizes: Vec<usize> = levels.iter().map(|level| level.of(self.cube()).len()).collect();
+        let few = Few::of(&rows, &sizes);
+        Ok(self.estimates(&part.among(&few), &few.sizes(), &few.rows(&rows))?.1)
+    }
+
     /// The error law of the cell of a table that is known least well.
     pub fn worst_cell_law(&self, cuboid: &Cuboid) -> Result<Arc<ErrorLaw>, AnswerError> {
         let everything = Aggregate::rows(Filter::everything(), None);
