@@ -2,6 +2,7 @@
 
 mod change;
 mod coverage;
+mod over;
 mod simultaneous;
 
 use super::figure::question::Question;
@@ -182,6 +183,13 @@ const BANDS: [&str; 2] = [
      FROM t GROUP BY band, a",
 ];
 
+/// Running totals, within a group and over all; the row before, the second after; moving sums.
+const OVER: &str = "SELECT a, c, COUNT(*) AS n, SUM(COUNT(*)) OVER (PARTITION BY a ORDER BY c) AS so_far, \
+    COUNT(*) - LAG(COUNT(*)) OVER (PARTITION BY a ORDER BY c) AS more, \
+    SUM(COUNT(*)) OVER (PARTITION BY a ORDER BY c DESC ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS three, \
+    SUM(COUNT(*)) OVER (ORDER BY c) AS both, 2 * LEAD(COUNT(*), 2, 0) OVER (PARTITION BY a ORDER BY c) AS later, \
+    SUM(COUNT(*)) OVER (PARTITION BY a ORDER BY c DESC) AS rest FROM t GROUP BY a, c";
+
 const ALL: [(Noise, Measure); 5] = [
     (Noise::Gaussian, Measure::Residual),
     (Noise::Gaussian, Measure::Queries),
@@ -206,6 +214,7 @@ fn covariances_are_the_dense_response() {
             .into(),
     );
     sql.extend(BANDS.map(String::from));
+    sql.push(OVER.into());
     for (noise, measure) in ALL {
         let plan = planned(noise, measure, "1/20");
         let recovery = Recovery::new(cube.clone(), plan.clone(), measured(&plan, &TRUTH, |_, _| 0)).unwrap();

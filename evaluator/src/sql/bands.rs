@@ -8,6 +8,7 @@
 //! `GROUP BY area.district`), the nodes of that level are bands, too, which nobody sees.
 
 use super::error::SqlError;
+use super::expression::Stretch;
 use super::literal::{Literal, literal};
 use super::names::Names;
 use super::predicate::named;
@@ -17,11 +18,11 @@ use super::{Aggregate, Query};
 use crate::cube::{Cube, Filter, Level, TooIntricate, odometer};
 
 /// The most combinations of bands.
-const MOST: usize = 1 << 10;
+pub(super) const MOST: usize = 1 << 10;
 /// And so many times the categories that they are made of: each combination has a class for each of them.
 const MOST_NODES: usize = 1 << 24;
 
-/// A CASE that is grouped by.
+/// A CASE that is grouped by, or a part of days.
 pub(super) struct Bands<'a> {
     pub expr: &'a Expr,
     /// What SELECT calls it.
@@ -50,6 +51,8 @@ pub(crate) struct Portion {
     pub filter: Filter,
     /// The aggregates over them, or over those of the bands that they keep to.
     pub aggregates: Vec<Aggregate>,
+    /// Those that are NULL: of a row before the first, or after the last.
+    pub absent: Vec<usize>,
 }
 
 impl Query {
@@ -57,22 +60,38 @@ impl Query {
     pub(crate) fn portions(&self, aggregates: &[Aggregate]) -> Result<Vec<Portion>, TooIntricate> {
         let levels = self.group_by.len();
         let mut portions = Vec::new();
+        let mut stretches: Vec<(Stretch, Vec<Option<Filter>>)> = Vec::new();
+        for stretch in aggregates.iter().filter_map(|a| a.stretch) {
+            if stretches.iter().all(|(known, _)| *known != stretch) {
+                stretches.push((stretch, self.stretched(&stretch)?));
+            }
+        }
         let mut ranks = vec![0u32; self.bands.len()];
         loop {
             let bands = || self.bands.iter().zip(&ranks).filter_map(|(b, &r)| b.each.get(r as usize));
             let filter = bands().try_fold(self.filter.clone(), |all, (_, units)| all.and(units))?;
             if self.bands.is_empty() || filter.weights.iter().any(|w| *w != 0.0) {
-                let of = |whole: &Aggregate| {
+                let nothing = Filter::constant(0.0);
+                let mut absent = Vec::new();
+                let of = |(at, whole): (usize, &Aggregate)| {
                     let kept = bands().enumerate().filter(|(at, _)| whole.keeps(levels + at));
-                    let filter = kept.map(|(_, band)| &band.1);
+                    let own = stretches.iter().find(|(known, _)| Some(*known) == whole.stretch);
+                    let along = own.and_then(|(s, each)| each.get(ranks[s.band] as usize)).map(|filter| {
+                        filter.as_ref().unwrap_or_else(|| {
+                            absent.push(at);
+                            &nothing
+                        })
+                    });
+                    let filter = kept.map(|(_, band)| &band.1).chain(along);
                     let filter = { filter }.try_fold(whole.filter.clone(), |all, units| all.and(units))?;
-                    Ok(Aggregate { filter, ..whole.clone() })
+                    Ok(Aggregate { filter, stretch: None, ..whole.clone() })
                 };
-                let aggregates = aggregates.iter().map(of).collect::<Result<_, _>>()?;
+                let aggregates = aggregates.iter().enumerate().map(of).collect::<Result<_, _>>()?;
                 portions.push(Portion {
                     ranks: ranks.iter().map(|&r| r as usize).collect(),
                     filter,
                     aggregates,
+                    absent,
                 });
             }
             if !odometer::next(&mut ranks, |i| self.bands[i].each.len()) {
@@ -82,16 +101,58 @@ impl Query {
     }
 }
 
+impl Query {
+    /// For each band the units of the bands that a stretch takes from it; `None` where it is NULL. Bands that WHERE leaves nothing of are no rows, and
+    /// are passed over.
+    fn stretched(&self, stretch: &Stretch) -> Result<Vec<Option<Filter>>, TooIntricate> {
+        let each = self.bands.get(stretch.band).map_or(&[][..], |band| &band.each);
+        let mut order = Vec::new();
+        for (rank, (_, units)) in each.iter().enumerate() {
+            if self.filter.and(units)?.weights.iter().any(|w| *w != 0.0) {
+                order.push(rank);
+            }
+        }
+        if stretch.descending {
+            order.reverse();
+        }
+        let mut out = vec![Some(Filter::constant(0.0)); each.len()];
+        let rows = order.len() as i64;
+        // What is added up from the first row on, and how many rows that is.
+        let mut first = (Filter::constant(0.0), 0);
+        for (at, &rank) in (0i64..).zip(&order) {
+            if stretch.is_row && stretch.to.is_some_and(|to| !(0..rows).contains(&(at + to))) {
+                out[rank] = None;
+                continue;
+            }
+            let end = stretch.to.map_or(rows, |to| (at + to + 1).clamp(0, rows));
+            let begin = stretch.from.map(|from| (at + from).clamp(0, rows));
+            let (mut filter, next) =
+                begin.map_or_else(|| first.clone(), |from| (Filter::constant(0.0), from));
+            for &rank in order.iter().take(end as usize).skip(next as usize) {
+                filter = filter.or(&each[rank].1)?;
+            }
+            if begin.is_none() {
+                first = (filter.clone(), end);
+            }
+            out[rank] = Some(filter);
+        }
+        Ok(out)
+    }
+}
+
 const HOW: &str = "for example: GROUP BY CASE WHEN age < 18 THEN 'minor' ELSE 'adult' END";
 
 impl<'a> Bands<'a> {
-    /// Reads a CASE; `rows` are the units it must have a label for.
+    /// Reads a CASE, or a part of days; `rows` are the units it must have a label for.
     pub(super) fn new(
         expr: &'a Expr,
         alias: Option<&'a str>,
         names: &Names,
         rows: &Filter,
     ) -> Result<Bands<'a>, SqlError> {
+        if let Some(dated) = names.dated(expr) {
+            return Ok(dated?.bands(expr, alias, names));
+        }
         let Node::Case { operand, when, otherwise } = &expr.node else {
             return Err(SqlError::new(format!("{} cannot be grouped by", named(expr))).at(expr.span()));
         };

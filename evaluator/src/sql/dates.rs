@@ -63,7 +63,7 @@ pub(super) fn ordered(
 
 #[cfg(test)]
 mod tests {
-    use crate::cube::{Categories, Cube, Dimension};
+    use crate::cube::{Categories, Cube, Dimension, Filter};
     use crate::sql::Query;
 
     /// Three days with their months, and a category of missing ones.
@@ -82,6 +82,52 @@ mod tests {
             level("day", &days, &[0, 1, 1, 2]),
         ];
         Cube { dimensions: vec![Dimension::new("day", levels)] }
+    }
+
+    /// Parts of days against the calendar itself: the days that a condition leaves, and the bands that they are grouped by.
+    #[test]
+    fn parts_of_days_are_sets_of_days() {
+        let read = |sql: &str| Query::parse(sql, &visits()).unwrap();
+        for (condition, holds) in [
+            ("day >= DATE '2024-02-01' AND day < '2024-02-02'::DATE", [0.0, 1.0, 0.0, 0.0]),
+            ("EXTRACT(MONTH FROM day) = 2", [0.0, 1.0, 1.0, 0.0]),
+            ("2 <> extract(month from day)", [1.0, 0.0, 0.0, 0.0]),
+            ("NOT MONTH(day.month) = 2", [1.0, 0.0, 0.0, 1.0]),
+            ("EXTRACT(ISODOW FROM day) IN (3, 5)", [1.0, 0.0, 1.0, 0.0]),
+            ("date_part('doy', day) BETWEEN 31 AND 32", [1.0, 1.0, 0.0, 0.0]),
+            ("DATE_TRUNC('month', day) = DATE '2024-02-01'", [0.0, 1.0, 1.0, 0.0]),
+            ("'2024-02' > date_trunc('month', day.month)", [1.0, 0.0, 0.0, 0.0]),
+        ] {
+            let query = read(&format!("SELECT COUNT(*) FROM visits WHERE {condition}"));
+            let of_day: Vec<f64> = (0..4).map(|day| query.filter.weight_at(&[day]).unwrap()).collect();
+            assert_eq!(of_day, holds, "{condition}");
+        }
+        for (part, bands) in [
+            ("DATE_TRUNC('month', day)", vec![("2024-01-01", [1, 0, 0, 0]), ("2024-02-01", [0, 1, 1, 0])]),
+            ("EXTRACT(DAY FROM day)", vec![("1", [0, 1, 0, 0]), ("2", [0, 0, 1, 0]), ("31", [1, 0, 0, 0])]),
+        ] {
+            let query =
+                read(&format!("SELECT {part} AS p, COUNT(*) FROM visits GROUP BY ALL ORDER BY {part}"));
+            let own = |(label, units): &(String, Filter)| {
+                (label.clone(), (0..4).map(|day| units.weight_at(&[day]).unwrap() as i32).collect::<Vec<_>>())
+            };
+            let mut want: Vec<_> = bands.iter().map(|(l, d)| (l.to_string(), d.to_vec())).collect();
+            want.push(("missing".into(), vec![0, 0, 0, 1]));
+            assert_eq!(query.bands[0].each.iter().map(own).collect::<Vec<_>>(), want);
+        }
+        for (sql, why) in [
+            ("EXTRACT(DAY FROM day.month) = 1", "day.month 2024-01 has days of more than one DAY"),
+            ("EXTRACT(HOUR FROM day) = 1", "days have no part HOUR"),
+            ("EXTRACT(MONTH FROM day) = 'March'", "this is compared with a number"),
+            ("DATE_TRUNC('month', day) = 3", "this is compared with a day, such as DATE '2024-03-01'"),
+            ("day > DATE '2024-02-30'", "'2024-02-30' is no date"),
+        ] {
+            let sql = format!("SELECT COUNT(*) FROM visits WHERE {sql}");
+            assert_eq!(Query::parse(&sql, &visits()).unwrap_err().message, why);
+        }
+        let sql = "SELECT EXTRACT(MONTH FROM day), COUNT(*) FROM visits GROUP BY day";
+        let error = Query::parse(sql, &visits()).unwrap_err();
+        assert_eq!(error.message, "EXTRACT(MONTH FROM day) is selected but not grouped");
     }
 
     /// A day before another one is compared, and does not meet; only what is no day is in doubt.

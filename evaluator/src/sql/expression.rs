@@ -14,12 +14,28 @@ pub struct Aggregate {
     pub partition: Option<Vec<usize>>,
     /// What is added up.
     pub(crate) subject: Summand,
+    /// Of a running total or a neighbouring row, over which bands it is taken; [`super::Query::portions`] puts them into the filter.
+    pub(crate) stretch: Option<Stretch>,
+}
+
+/// Some bands before and after a row's own.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Stretch {
+    /// Index into [`super::Query::bands`].
+    pub band: usize,
+    /// From so many bands after the row's own, to so many; `None`: without a bound.
+    pub from: Option<i64>,
+    pub to: Option<i64>,
+    /// Whether bands are gone through from the last to the first.
+    pub descending: bool,
+    /// Whether it is NULL where there is no such band.
+    pub is_row: bool,
 }
 
 impl Aggregate {
     /// Of rows.
     pub fn rows(filter: Filter, partition: Option<Vec<usize>>) -> Aggregate {
-        Aggregate { filter, partition, subject: Summand::Rows }
+        Aggregate { filter, partition, subject: Summand::Rows, stretch: None }
     }
 
     /// Whether it is taken over the row's own group in this level of GROUP BY, or its own band.

@@ -6,11 +6,15 @@ use super::expression::{Aggregate, Expr};
 use super::literal::{Literal, literal};
 use super::names::{Column, Names, list};
 use super::predicate::named;
-use super::tree::{self, Args, Function, Node, Operator, Unary, Window};
+use super::tree::{self, Args, Function, Node, Operator, Unary};
 use super::truth::{Truth, Undecided};
 use super::{Fate, LeftOut};
 use crate::cube::{Filter, Level, NoValue, Number, Quantity, Summand, Weighing};
 use std::sync::Arc;
+
+mod window;
+
+pub(super) use window::Scope;
 
 /// Reads figures and collects the aggregates they are made of, each once.
 pub(super) struct Figures<'a> {
@@ -25,6 +29,8 @@ pub(super) struct Figures<'a> {
     pub aggregates: Vec<Aggregate>,
     /// What has no number so far; the column is filled in by whoever knows it.
     pub left_out: Vec<LeftOut>,
+    /// Over which rows figures are taken.
+    pub scope: Scope,
 }
 
 /// What SUM, AVG or COUNT is taken of: a number for every cell, and whether there is one. A category without
@@ -119,94 +125,24 @@ impl Figures<'_> {
     }
 
     fn function(&mut self, function: &Function, expr: &tree::Expr) -> Result<Expr, SqlError> {
-        let name = called(function).ok_or_else(|| not_possible(function, expr))?;
         let Some(window) = &function.over else {
-            return self.over(name, function, expr, None);
+            let name = called(function).ok_or_else(|| not_possible(function, expr))?;
+            return self.over(name, function, expr);
         };
-        let total = match &function.args {
-            Args::List(list) if name == Name::Sum && function.filter.is_none() => match &list[..] {
-                [one] => Some(one),
-                _ => None,
-            },
-            _ => None,
-        };
-        let (inner, inner_expr) = match total.map(|one| (&one.node, one)) {
-            Some((Node::Function(inner), one)) if inner.over.is_none() => (inner, one),
-            _ => {
-                return Err(SqlError::new(format!("{} OVER works only as a total of totals", function.name))
-                    .at(expr.span())
-                    .help("write SUM(COUNT(*)) OVER () or SUM(COUNT(*)) OVER (PARTITION BY …)"));
-            }
-        };
-        let partition = self.partition(window, expr)?;
-        let name = called(inner).filter(|name| matches!(name, Name::Count | Name::Sum)).ok_or_else(|| {
-            SqlError::new("only COUNT and SUM can be added up over groups")
-                .at(inner_expr.span())
-                .help(POSSIBLE)
-        })?;
-        self.over(name, inner, expr, Some(partition))
-    }
-
-    /// The groups whose labels stay fixed in `OVER (PARTITION BY …)`: levels, bands, levels above.
-    fn partition(&mut self, window: &Window, expr: &tree::Expr) -> Result<Vec<usize>, SqlError> {
-        let Window::Over { partition, running } = window else {
-            return Err(SqlError::new("a named window cannot be asked of a release")
-                .at(expr.span())
-                .help(POSSIBLE));
-        };
-        if *running {
-            return Err(SqlError::new("running totals cannot be asked of a release")
-                .at(expr.span())
-                .help("OVER () and OVER (PARTITION BY …) are possible"));
-        }
-        let mut kept = Vec::with_capacity(partition.len());
-        for by in partition {
-            if let Some(at) = self.bands.iter().position(|b| b.is_meant(by)) {
-                kept.push(self.groups.len() + at);
-                continue;
-            }
-            let column = self.names.column(by).transpose()?.map(|c| c.at());
-            kept.push(column.and_then(|level| self.kept_to(level)).ok_or_else(|| {
-                SqlError::new("PARTITION BY needs a level of GROUP BY, or one above it").at(by.span()).help(
-                    format!(
-                        "the groups are: {}",
-                        list(&self.groups.iter().map(|&g| self.names.cube.level_name(g)).collect::<Vec<_>>())
-                    ),
-                )
-            })?);
-        }
-        kept.sort_unstable();
-        kept.dedup();
-        Ok(kept)
-    }
-
-    /// The position of a level that is grouped by, or of one above it.
-    fn kept_to(&mut self, level: Level) -> Option<usize> {
-        let at = self.groups.iter().position(|g| g.dimension == level.dimension)?;
-        let grouped = self.groups.get(at)?.level;
-        if level.level >= grouped || self.names.is_own(Level::new(level.dimension, grouped)) {
-            return (level.level == grouped).then_some(at);
-        }
-        let known = self.above.iter().position(|l| *l == level).unwrap_or_else(|| {
-            self.above.push(level);
-            self.above.len() - 1
-        });
-        Some(self.groups.len() + self.bands.len() + known)
+        let (inner, scope) = self.scoped(function, window, expr)?;
+        let before = std::mem::replace(&mut self.scope, scope);
+        let figure = self.figure(inner);
+        self.scope = before;
+        figure
     }
 
     /// COUNT, SUM or AVG: over the row's own group, or over the groups of a total.
-    fn over(
-        &mut self,
-        name: Name,
-        function: &Function,
-        expr: &tree::Expr,
-        partition: Option<Vec<usize>>,
-    ) -> Result<Expr, SqlError> {
+    fn over(&mut self, name: Name, function: &Function, expr: &tree::Expr) -> Result<Expr, SqlError> {
         let of = match name {
             Name::Avg => {
-                let sum = self.over(Name::Sum, function, expr, partition.clone())?;
+                let sum = self.over(Name::Sum, function, expr)?;
                 let of = self.present(function, expr)?;
-                let count = self.figure_of(Name::Count, of, partition);
+                let count = self.figure_of(Name::Count, of);
                 return Ok(Expr::Div(Box::new(sum), Box::new(count)));
             }
             Name::Variance { sample, root } => {
@@ -224,14 +160,14 @@ impl Figures<'_> {
             Name::Sum => self.total(function, expr)?,
             Name::Count => self.present(function, expr)?,
         };
-        Ok(self.figure_of(name, of, partition))
+        Ok(self.figure_of(name, of))
     }
 
     /// The variance of an amount over these rows, of the whole population or estimated from a sample. With `t` the distance from the middle in
     /// halves of a step s, and `u = 2t² − reach²` what is measured of squares, it is `s²/4 · (Σt² − (Σt)²/n)/n`, or over n − 1.
     fn variance(&mut self, sample: bool, quantity: &Arc<Quantity>, rows: &Filter) -> Expr {
-        let count = self.of_quantity(Name::Count, quantity, rows, None);
-        let mut part = |subject| self.add(Aggregate { filter: rows.clone(), partition: None, subject });
+        let count = self.of_quantity(Name::Count, quantity, rows);
+        let mut part = |subject| self.add(rows.clone(), subject);
         let (t, u) = (part(Summand::Sum(quantity.clone())), part(Summand::Squares(quantity.clone())));
         let number = |x: f64| Box::new(Expr::Number(x));
         let half = |e: Expr| Box::new(Expr::Mul(number(0.5), Box::new(e)));
@@ -249,17 +185,17 @@ impl Figures<'_> {
     }
 
     /// The sum or the number of values, where rows have them by their categories and by amounts.
-    fn figure_of(&mut self, name: Name, of: Added, partition: Option<Vec<usize>>) -> Expr {
+    fn figure_of(&mut self, name: Name, of: Added) -> Expr {
         let mut parts = Vec::new();
         if of.amounts.is_empty() || of.rows.weights.iter().any(|w| *w != 0.0) {
             let rows = match self.names.weight() {
-                Some(weight) => self.of_quantity(Name::Sum, weight, &of.rows, partition.clone()),
-                None => self.add(Aggregate::rows(of.rows, partition.clone())),
+                Some(weight) => self.of_quantity(Name::Sum, weight, &of.rows),
+                None => self.add(of.rows, Summand::Rows),
             };
             parts.push(rows);
         }
         for (quantity, rows) in of.amounts {
-            parts.push(self.of_quantity(name, &quantity, &rows, partition.clone()));
+            parts.push(self.of_quantity(name, &quantity, &rows));
         }
         let sum = |a: Expr, b| Expr::Add(Box::new(a), Box::new(b));
         parts.into_iter().reduce(sum).unwrap_or(Expr::Number(0.0))
@@ -267,19 +203,12 @@ impl Figures<'_> {
 
     /// The sum of an amount over these rows, or how many of them have a value: the sum is told by what is measured from the middle, and by that
     /// number. Where values were multiplied by weights the number is that of the weights.
-    fn of_quantity(
-        &mut self,
-        name: Name,
-        quantity: &Arc<Quantity>,
-        rows: &Filter,
-        partition: Option<Vec<usize>>,
-    ) -> Expr {
+    fn of_quantity(&mut self, name: Name, quantity: &Arc<Quantity>, rows: &Filter) -> Expr {
         let weight = self.names.weight().filter(|_| quantity.weighing == Weighing::Weighted);
         if let Some(weight) = weight.filter(|_| name == Name::Count) {
-            return self.of_quantity(Name::Sum, weight, rows, partition);
+            return self.of_quantity(Name::Sum, weight, rows);
         }
-        let mut part =
-            |subject| self.add(Aggregate { filter: rows.clone(), partition: partition.clone(), subject });
+        let mut part = |subject| self.add(rows.clone(), subject);
         let count = match quantity.missing {
             NoValue::Skip => Summand::Valued(quantity.clone()),
             NoValue::Stop | NoValue::Zero => Summand::Rows,
@@ -295,7 +224,9 @@ impl Figures<'_> {
         }
     }
 
-    fn add(&mut self, aggregate: Aggregate) -> Expr {
+    fn add(&mut self, filter: Filter, subject: Summand) -> Expr {
+        let Scope { partition, stretch } = self.scope.clone();
+        let aggregate = Aggregate { filter, partition, subject, stretch };
         let known = self.aggregates.iter().position(|a| *a == aggregate);
         Expr::Aggregate(known.unwrap_or_else(|| {
             self.aggregates.push(aggregate);
@@ -615,7 +546,7 @@ fn only<'e>(function: &'e Function, expr: &tree::Expr) -> Result<&'e tree::Expr,
 
 /// Whether an expression is itself a function of many units.
 pub(super) fn is_aggregate(expr: &tree::Expr) -> bool {
-    let names = || NAMES.iter().map(|(name, _)| *name).chain(["median", "quantile"]);
+    let names = || NAMES.iter().map(|(name, _)| *name).chain(["median", "quantile", "lag", "lead"]);
     matches!(&expr.node, Node::Function(function) if names().any(|name| is_name(function, name)))
 }
 

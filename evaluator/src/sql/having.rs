@@ -38,7 +38,7 @@ pub(crate) enum Comparison {
 }
 
 impl Comparison {
-    fn new(op: Operator) -> Option<Comparison> {
+    pub(super) fn new(op: Operator) -> Option<Comparison> {
         Some(match op {
             Operator::Lt => Comparison::Less,
             Operator::LtEq => Comparison::LessEqual,
@@ -51,7 +51,7 @@ impl Comparison {
     }
 
     /// With its sides exchanged.
-    fn mirrored(self) -> Comparison {
+    pub(super) fn mirrored(self) -> Comparison {
         match self {
             Comparison::Less => Comparison::Greater,
             Comparison::LessEqual => Comparison::GreaterEqual,
@@ -61,7 +61,11 @@ impl Comparison {
         }
     }
 
-    fn holds(self, a: f64, b: f64) -> bool {
+    pub(super) fn holds(self, a: f64, b: f64) -> bool {
+        // NULL compares with nothing.
+        if a.is_nan() {
+            return false;
+        }
         match self {
             Comparison::Less => a < b,
             Comparison::LessEqual => a <= b,

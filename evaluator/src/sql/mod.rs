@@ -17,6 +17,7 @@
 mod bands;
 pub(crate) mod clauses;
 mod compare;
+mod dated;
 mod dates;
 mod error;
 mod expression;
@@ -47,7 +48,7 @@ mod walk;
 pub(crate) use bands::{Banded, Portion};
 pub use error::{Place, SqlError};
 pub use expression::Aggregate;
-pub(crate) use expression::{Expr, Linear};
+pub(crate) use expression::{Expr, Linear, Stretch};
 pub(crate) use formula::{Formula, Operation};
 pub(crate) use having::Having;
 pub(crate) use names::did_you_mean;

@@ -3,7 +3,7 @@
 use super::error::SqlError;
 use super::span::{Location, Span};
 use super::token::Token;
-use super::tree::{Args, Expr, Function, Ident, Node, Operator, Unary, Window};
+use super::tree::{Args, Expr, Function, Ident, Neighbours, Node, Operator, Order, Unary, Window};
 
 /// How deep expressions may nest. Each level costs several stack frames, here and wherever the tree is walked.
 pub(super) const MAX_DEPTH: usize = 64;
@@ -230,10 +230,10 @@ impl Parser {
                 Joint::Binary(op, strength) => {
                     Node::Binary(Box::new(left), op, Box::new(self.binding(strength)?))
                 }
-                Joint::Cast => {
-                    self.name("a type")?;
-                    Node::Foreign("a cast")
-                }
+                Joint::Cast => match (left.node, &self.name("a type")?[..]) {
+                    (Node::Text(day), [to]) if to.value.eq_ignore_ascii_case("date") => Node::Text(day),
+                    _ => Node::Foreign("a cast"),
+                },
                 Joint::Is => self.is(left)?,
                 Joint::Predicate { word, negated } => self.predicate(left, word, negated)?,
             };
@@ -378,14 +378,29 @@ impl Parser {
             "CASE" => self.case()?,
             "TRUE" | "FALSE" => self.take(Node::Boolean(word == "TRUE")),
             "NULL" => self.take(Node::Null),
-            "CAST" | "TRY_CAST" | "EXTRACT" | "EXISTS" if self.is_sign(1, "(") => {
+            "DATE" if matches!(self.look_at(1), Some(Token::Text(_))) => {
+                self.at += 1;
+                self.operand()?.node
+            }
+            "EXTRACT" if self.is_sign(1, "(") => {
+                self.at += 2;
+                let start = self.here();
+                let part = Node::Text(self.ident("a part of a day")?.value.to_uppercase());
+                self.need_word("FROM")?;
+                let args = Args::List(vec![Expr::new(part, start), self.expression()?]);
+                self.need_sign(")")?;
+                Node::Function(Box::new(Function {
+                    name: word.into(),
+                    duplicates: None,
+                    args,
+                    filter: None,
+                    over: None,
+                }))
+            }
+            "CAST" | "TRY_CAST" | "EXISTS" if self.is_sign(1, "(") => {
                 self.at += 1;
                 self.skip_brackets()?;
-                Node::Foreign(match word {
-                    "EXISTS" => "a sub-query",
-                    "EXTRACT" => "the function EXTRACT",
-                    _ => "a cast",
-                })
+                Node::Foreign(if word == "EXISTS" { "a sub-query" } else { "a cast" })
             }
             _ if RESERVED.contains(&word) => return Err(self.expected("an expression")),
             _ => {
@@ -457,21 +472,78 @@ impl Parser {
             self.need_word("BY")?;
             partition = self.list()?;
         }
-        if self.sign(")") {
-            return Ok(Window::Over { partition, running: false });
+        let mut order = Vec::new();
+        if self.word("ORDER") {
+            self.need_word("BY")?;
+            order = self.orders()?;
         }
-        if self.peek().is_none() {
-            return Err(self.expected(")"));
+        let ranged = self.word("RANGE");
+        let span = if ranged || self.word("ROWS") { Some(self.neighbours()?) } else { None };
+        // What is on a level with the current row is one row here, so RANGE up to it means what ROWS does.
+        let plain = Neighbours { from: None, to: Some(0) };
+        if ranged && span != Some(plain) {
+            return Err(SqlError::new("RANGE with numbers cannot be asked of a release")
+                .at(self.before())
+                .help("write ROWS BETWEEN … PRECEDING AND CURRENT ROW"));
         }
-        // An order, a frame or another window: what follows changes nothing any more.
-        while !self.sign(")") {
-            match self.peek() {
-                None => return Err(self.expected(")")),
-                Some(Token::Sign("(")) => drop(self.skip_brackets()?),
-                Some(_) => self.at += 1,
+        self.need_sign(")")?;
+        Ok(Window::Over { partition, order, span: span.filter(|span| *span != plain) })
+    }
+
+    /// Columns of ORDER BY.
+    pub(super) fn orders(&mut self) -> Result<Vec<Order>, SqlError> {
+        let mut order = Vec::new();
+        loop {
+            let expr = self.expression()?;
+            if self.is_word(0, "USING") {
+                return Err(SqlError::new("ORDER BY … USING cannot be asked of a release")
+                    .at(expr.span())
+                    .help("write ASC or DESC"));
+            }
+            let descending = self.word("DESC");
+            if !descending {
+                self.word("ASC");
+            }
+            if self.is_word(0, "NULLS") {
+                return Err(SqlError::new("there are no NULLs to order")
+                    .at(expr.span())
+                    .help("write ASC or DESC alone"));
+            }
+            order.push(Order { expr, descending });
+            if !self.sign(",") {
+                return Ok(order);
             }
         }
-        Ok(Window::Over { partition, running: true })
+    }
+
+    /// What follows ROWS.
+    fn neighbours(&mut self) -> Result<Neighbours, SqlError> {
+        if !self.word("BETWEEN") {
+            return Ok(Neighbours { from: self.neighbour()?, to: Some(0) });
+        }
+        let from = self.neighbour()?;
+        self.need_word("AND")?;
+        Ok(Neighbours { from, to: self.neighbour()? })
+    }
+
+    /// `6 PRECEDING`, `CURRENT ROW`, `UNBOUNDED FOLLOWING`.
+    fn neighbour(&mut self) -> Result<Option<i64>, SqlError> {
+        if self.word("CURRENT") {
+            return self.need_word("ROW").map(|()| Some(0));
+        }
+        let n = match self.peek() {
+            Some(Token::Number(text)) => {
+                Some(text.parse::<u16>().map_err(|_| self.expected("a whole number"))?)
+            }
+            Some(word) if word.is_word("UNBOUNDED") => None,
+            _ => return Err(self.expected("UNBOUNDED, CURRENT ROW or a number")),
+        };
+        self.at += 1;
+        let before = self.word("PRECEDING");
+        if !before {
+            self.need_word("FOLLOWING")?;
+        }
+        Ok(n.map(|n| if before { -i64::from(n) } else { n.into() }))
     }
 }
 

@@ -3,6 +3,7 @@
 use super::compare;
 use super::dates;
 use super::error::SqlError;
+use super::having::Comparison;
 use super::like;
 use super::literal::{Literal, Order, literal};
 use super::names::{Column, Names, list, quoted};
@@ -23,6 +24,9 @@ impl Names<'_> {
             Node::Binary(_, op @ (Operator::And | Operator::Or), _) => self.chain(expr, *op),
             Node::Binary(left, op, right) => self.comparison(left, *op, right, expr),
             Node::Between { expr: column, negated, low, high } => {
+                if let Some(dated) = self.dated(column) {
+                    return Ok(negate(dated?.between(self, low, high)?, *negated));
+                }
                 let column = self.operand(column)?;
                 self.listed(column)?;
                 let (lo, hi) = (self.value(low)?, self.value(high)?);
@@ -39,6 +43,9 @@ impl Names<'_> {
                 Ok(negate(self.ordered(column, both)?, *negated))
             }
             Node::In { expr: column, list, negated } => {
+                if let Some(dated) = self.dated(column) {
+                    return Ok(negate(dated?.among(self, list)?, *negated));
+                }
                 let column = self.operand(column)?;
                 let labels = &self.level(column).labels;
                 let by_label: HashMap<&str, usize> =
@@ -109,6 +116,13 @@ impl Names<'_> {
     }
 
     fn comparison(&self, left: &Expr, op: Operator, right: &Expr, whole: &Expr) -> Result<Truth, SqlError> {
+        if let Some(how) = Comparison::new(op) {
+            for (of, with, how) in [(left, right, how), (right, left, how.mirrored())] {
+                if let Some(dated) = self.dated(of) {
+                    return dated?.compared(self, how, with);
+                }
+            }
+        }
         let order = match op {
             Operator::Lt => Some(Order::Less),
             Operator::LtEq => Some(Order::LessEqual),
@@ -171,13 +185,13 @@ impl Names<'_> {
     }
 
     /// The nodes whose numbers or days meet a comparison; of those without nobody knows.
-    fn ordered(&self, column: Column, members: Vec<bool>) -> Result<Truth, SqlError> {
+    pub(super) fn ordered(&self, column: Column, members: Vec<bool>) -> Result<Truth, SqlError> {
         let unknown = self.incomparable(column);
         Ok(Truth::compared(column, self.finest(column, members), self.finest(column, unknown))?)
     }
 
     /// Nodes of any level as a condition on the finest ones.
-    fn finest(&self, column: Column, members: Vec<bool>) -> Filter {
+    pub(super) fn finest(&self, column: Column, members: Vec<bool>) -> Filter {
         let dimension = &self.cube.dimensions[column.dim];
         let up = dimension.ancestors(dimension.finest(), column.level);
         let members: Vec<bool> = up.iter().map(|&node| members.get(node as usize) == Some(&true)).collect();

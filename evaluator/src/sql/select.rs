@@ -3,7 +3,7 @@
 use super::bands::{self, Banded, Bands, too_many};
 use super::clauses::Clauses;
 use super::error::SqlError;
-use super::figure::{Figures, is_count};
+use super::figure::{Figures, Scope, is_count};
 use super::having::Having;
 use super::literal::{Literal, literal};
 use super::names::{Names, join, list, quoted};
@@ -76,6 +76,7 @@ fn counted(
         above: Vec::new(),
         aggregates: Vec::new(),
         left_out: Vec::new(),
+        scope: Scope::default(),
     };
     figures.undecided(condition, &Filter::everything(), Fate::Unmet)?;
     let whole = figures.left_out.len();
@@ -275,7 +276,8 @@ fn groups<'a>(
         while let Node::Nested(inner) = &named_expr.node {
             named_expr = inner;
         }
-        if let (None, Node::Case { .. }) = (&found, &named_expr.node) {
+        let banded = matches!(named_expr.node, Node::Case { .. }) || names.dated(named_expr).is_some();
+        if found.is_none() && banded {
             if !groups.bands.iter().any(|b| b.is_meant(named_expr)) {
                 let alias = items.iter().find(|item| item.expr == named_expr).and_then(|item| item.alias);
                 groups.bands.push(Bands::new(named_expr, alias, names, rows)?);
@@ -345,6 +347,11 @@ fn columns(
                 return Err(SqlError::new("CASE is selected but not grouped").at(item.expr.span()).help(
                     "group by the same CASE, by its name or its position; or count in it: SUM(CASE … END)",
                 ));
+            }
+            None if names.dated(item.expr).transpose()?.is_some() => {
+                return Err(SqlError::new(format!("{} is selected but not grouped", item.expr))
+                    .at(item.expr.span())
+                    .help(format!("add GROUP BY {}", item.expr)));
             }
             None if is_count(item.expr) && figures.names.weight().is_none() => {
                 let rounded = item.decimals.map(|_| item.written.to_string());

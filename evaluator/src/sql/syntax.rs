@@ -2,6 +2,7 @@
 
 use super::clauses::Clauses;
 use super::error::SqlError;
+use super::figure::is_aggregate;
 use super::flatten::flat;
 use super::parser::{MAX_DEPTH, Parser, too_deep};
 use super::span::Span;
@@ -124,7 +125,7 @@ fn select(parser: &mut Parser, inside: Inside) -> Result<Clauses, SqlError> {
     let items = items(parser)?;
     let (table, alias, inner) = table(parser, select, inside)?;
     let condition = if parser.word("WHERE") { Some(parser.expression()?) } else { None };
-    let groups = groups(parser)?;
+    let groups = groups(parser, &items)?;
     let having = if parser.word("HAVING") { Some(parser.expression()?) } else { None };
     if parser.is_word(0, "WINDOW") {
         return Err(refuse("WINDOW", parser.here(), "write OVER (PARTITION BY …) where it is used"));
@@ -218,19 +219,25 @@ fn table(parser: &mut Parser, select: Span, inside: Inside) -> Result<From, SqlE
     Ok((name, alias, inner))
 }
 
-fn groups(parser: &mut Parser) -> Result<Vec<Expr>, SqlError> {
+fn groups(parser: &mut Parser, items: &[Item]) -> Result<Vec<Expr>, SqlError> {
     let group = parser.here();
     if !parser.word("GROUP") {
         return Ok(Vec::new());
     }
     parser.need_word("BY")?;
-    let refused =
-        || Err(refuse("GROUP BY ALL, ROLLUP or CUBE", group, "name the dimensions or levels to group by"));
+    if parser.is_word(0, "ALL") && !parser.is_sign(1, ".") {
+        parser.word("ALL");
+        let label = |item: &Item| match item {
+            Item::Expr { expr, .. } if !expr.any(is_aggregate) => Some(expr.clone()),
+            _ => None,
+        };
+        return Ok(items.iter().filter_map(label).collect());
+    }
+    let refused = || Err(refuse("ROLLUP or CUBE", group, "name the dimensions or levels to group by"));
     let mut groups = Vec::new();
     loop {
         let several = ["ROLLUP", "CUBE"].iter().any(|word| parser.is_word(0, word)) && parser.is_sign(1, "(");
-        let all = parser.is_word(0, "ALL") && groups.is_empty() && !parser.is_sign(1, ".");
-        if several || all || parser.is_word(0, "GROUPING") && parser.is_word(1, "SETS") {
+        if several || parser.is_word(0, "GROUPING") && parser.is_word(1, "SETS") {
             return refused();
         }
         groups.push(parser.expression()?);
@@ -246,33 +253,14 @@ fn groups(parser: &mut Parser) -> Result<Vec<Expr>, SqlError> {
 
 fn order(parser: &mut Parser) -> Result<Vec<Order>, SqlError> {
     let start = parser.here();
-    let mut order = Vec::new();
     if !parser.word("ORDER") {
-        return Ok(order);
+        return Ok(Vec::new());
     }
     parser.need_word("BY")?;
     if parser.is_word(0, "ALL") && !parser.is_sign(1, ".") {
         return Err(refuse("ORDER BY ALL", start, "name the columns to order by"));
     }
-    loop {
-        let expr = parser.expression()?;
-        if parser.is_word(0, "USING") {
-            return Err(refuse("ORDER BY … USING", expr.span(), "write ASC or DESC"));
-        }
-        let descending = parser.word("DESC");
-        if !descending {
-            parser.word("ASC");
-        }
-        if parser.is_word(0, "NULLS") {
-            return Err(SqlError::new("there are no NULLs to order")
-                .at(expr.span())
-                .help("write ASC or DESC alone"));
-        }
-        order.push(Order { expr, descending });
-        if !parser.sign(",") {
-            return Ok(order);
-        }
-    }
+    parser.orders()
 }
 
 /// How many rows, and after how many.

@@ -850,9 +850,34 @@ fn refused_figures() {
             "write SUM(COUNT(*)) OVER () or SUM(COUNT(*)) OVER (PARTITION BY …)",
         ),
         (
-            "SUM(COUNT(*)) OVER (ORDER BY sex)",
-            "running totals cannot be asked of a release",
-            "OVER () and OVER (PARTITION BY …) are possible",
+            "SUM(COUNT(*)) OVER (ORDER BY age)",
+            "ORDER BY inside of OVER needs a level of GROUP BY, or one above it",
+            "the groups are: sex",
+        ),
+        (
+            "LAG(COUNT(*)) OVER ()",
+            "this needs one column to put rows in order by, and no other clause",
+            "for example: SUM(COUNT(*)) OVER (ORDER BY day), LAG(COUNT(*)) OVER (ORDER BY day)",
+        ),
+        (
+            "LAG(COUNT(*), -1) OVER (ORDER BY sex)",
+            "LAG takes a figure, and how many rows away it is",
+            "for example: LAG(COUNT(*), 1) OVER (ORDER BY day); a third argument can be 0, for where there is no row",
+        ),
+        (
+            "LEAD(COUNT(*)) OVER (PARTITION BY sex ORDER BY sex)",
+            "LAG, LEAD and ROWS are of single rows: they go along one group, and PARTITION BY names the others",
+            "leave out PARTITION BY, and go along what is grouped by",
+        ),
+        (
+            "SUM(SUM(COUNT(*)) OVER ()) OVER (ORDER BY sex)",
+            "SUM OVER works only as a total of totals",
+            "write SUM(COUNT(*)) OVER () or SUM(COUNT(*)) OVER (PARTITION BY …)",
+        ),
+        (
+            "EXTRACT(MONTH FROM sex)",
+            "sex has no days",
+            "parts of days are those of a dimension of `dates`, or of a level of one",
         ),
         (
             "SUM(COUNT(*)) OVER (PARTITION BY age)",

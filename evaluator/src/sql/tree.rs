@@ -105,8 +105,15 @@ pub(crate) enum Args {
 pub(crate) enum Window {
     /// `OVER name`.
     Named(Ident),
-    /// `OVER (PARTITION BY …)`; whether it is `running`: ordered or framed.
-    Over { partition: Vec<Expr>, running: bool },
+    /// `OVER (PARTITION BY … ORDER BY … ROWS …)`.
+    Over { partition: Vec<Expr>, order: Vec<Order>, span: Option<Neighbours> },
+}
+
+/// `ROWS BETWEEN 6 PRECEDING AND CURRENT ROW`: from so many rows after the current one to so many; `None`: without a bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Neighbours {
+    pub from: Option<i64>,
+    pub to: Option<i64>,
 }
 
 /// What stands before an expression.
@@ -148,7 +155,7 @@ pub(crate) enum Item {
 }
 
 /// A column of ORDER BY.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Order {
     pub expr: Expr,
     pub descending: bool,
@@ -192,6 +199,24 @@ impl Display for Operator {
             Operator::Divide => "/",
             Operator::Other(sign) => sign,
         })
+    }
+}
+
+impl Display for Order {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        write!(f, "{}{}", self.expr, if self.descending { " DESC" } else { "" })
+    }
+}
+
+impl Display for Neighbours {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        let end = |at: Option<i64>, open: &str| match at {
+            None => format!("UNBOUNDED {open}"),
+            Some(0) => "CURRENT ROW".into(),
+            Some(n) if n < 0 => format!("{} PRECEDING", -n),
+            Some(n) => format!("{n} FOLLOWING"),
+        };
+        write!(f, "ROWS BETWEEN {} AND {}", end(self.from, "PRECEDING"), end(self.to, "FOLLOWING"))
     }
 }
 
@@ -258,7 +283,12 @@ impl Display for Function {
         }
         match &self.args {
             Args::Star => f.write_str("*")?,
-            Args::List(list) => joined(f, list, ", ")?,
+            Args::List(list) => match &list[..] {
+                [Expr { node: Node::Text(part), .. }, of] if self.name == "EXTRACT" => {
+                    write!(f, "{part} FROM {of}")?
+                }
+                list => joined(f, list, ", ")?,
+            },
         }
         f.write_str(")")?;
         if let Some(filter) = &self.filter {
@@ -267,13 +297,21 @@ impl Display for Function {
         match &self.over {
             None => Ok(()),
             Some(Window::Named(name)) => write!(f, " OVER {name}"),
-            Some(Window::Over { partition, running }) => {
+            Some(Window::Over { partition, order, span }) => {
+                let between = if partition.is_empty() || order.is_empty() { "" } else { " " };
                 f.write_str(" OVER (")?;
                 if !partition.is_empty() {
                     f.write_str("PARTITION BY ")?;
                     joined(f, partition, ", ")?;
                 }
-                f.write_str(if *running { " …)" } else { ")" })
+                if !order.is_empty() {
+                    write!(f, "{between}ORDER BY ")?;
+                    joined(f, order, ", ")?;
+                }
+                match span {
+                    Some(span) => write!(f, " {span})"),
+                    None => f.write_str(")"),
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 //! a loop.
 
 use super::error::SqlError;
-use super::tree::{Args, Expr, Function, Node, Window};
+use super::tree::{Args, Expr, Function, Node, Order, Window};
 
 impl Expr {
     /// What it is made of.
@@ -23,11 +23,12 @@ impl Expr {
                     Args::Star => &[][..],
                     Args::List(list) => list,
                 };
-                let over = match &function.over {
-                    Some(Window::Over { partition, .. }) => &partition[..],
-                    _ => &[],
+                let (over, order) = match &function.over {
+                    Some(Window::Over { partition, order, .. }) => (&partition[..], &order[..]),
+                    _ => (&[][..], &[][..]),
                 };
-                args.iter().chain(&function.filter).chain(over).collect()
+                let order = order.iter().map(|o| &o.expr);
+                args.iter().chain(&function.filter).chain(over).chain(order).collect()
             }
             Node::Name(_)
             | Node::Number(_)
@@ -127,9 +128,13 @@ impl Expr {
                 },
                 filter: function.filter.as_ref().map(&mut one).transpose()?,
                 over: match &function.over {
-                    Some(Window::Over { partition, running }) => Some(Window::Over {
+                    Some(Window::Over { partition, order, span }) => Some(Window::Over {
                         partition: partition.iter().map(&mut one).collect::<Result<_, _>>()?,
-                        running: *running,
+                        order: order
+                            .iter()
+                            .map(|o| Ok(Order { expr: one(&o.expr)?, descending: o.descending }))
+                            .collect::<Result<_, SqlError>>()?,
+                        span: *span,
                     }),
                     other => other.clone(),
                 },

@@ -21,7 +21,7 @@ use crate::answer::figure::question::{self, Labels, Question, Row};
 use crate::answer::figure::{Answered, Changes, Figure, Pairs, of_ratios};
 use crate::answer::tell::{Teller, Told};
 use crate::joint::How;
-use crate::render::{Caveat, ColumnKind, ResultCell, ResultColumn, ResultTable, Together};
+use crate::render::{Caveat, ColumnKind, ResultCell, ResultColumn, ResultFigure, ResultTable, Together};
 use crate::sql::{Query, SelectColumn};
 
 const PERCENT: &str = "ratio: Fieller interval; std error by the delta method";
@@ -167,6 +167,19 @@ impl Changing<'_> {
                 cells.extend(self.labels.cells(i, place, self.options.naming));
                 continue;
             };
+            if asked.is_null(first.portion, figure) {
+                keys.push(f64::NAN);
+                let beside =
+                    usize::from(self.options.prob.is_some()) + usize::from(self.options.test.is_some());
+                let [null, nan] = [ResultCell::Figure(ResultFigure::NULL), ResultCell::Number(f64::NAN)];
+                cells.extend(vec![null.clone(); rows.len()]);
+                for _ in later {
+                    cells.push(null.clone());
+                    cells.extend(vec![nan.clone(); beside]);
+                    cells.push(null.clone());
+                }
+                continue;
+            }
             let answered: Vec<Answered> = rows
                 .iter()
                 .map(|row| figure.answer(i, &row.told, &self.how, &mut self.pairs))

@@ -42,6 +42,9 @@ pub fn figures(query: &Query, cube: &Cube) -> Result<Vec<Linear>, QueryError> {
             }
             for (column, figure) in asked.figures.iter().enumerate() {
                 let Some(figure) = figure else { continue };
+                if figure.rests_on(&portion.absent) {
+                    continue;
+                }
                 if figure.is_ratio() {
                     return Err(QueryError::Product(query.columns[column].name().to_owned()));
                 }
@@ -96,8 +99,12 @@ pub fn table(query: &Query, cube: &Cube, figures: &[Linear], best: &[Best], leve
     for (linear, best) in figures.iter().zip(best) {
         let place = Place { ranks: &linear.ranks, nodes: &linear.nodes };
         if last.replace(place) != Some(place) {
-            let label = |c| ResultCell::Label(labels.label(c, place));
-            let keys = (0..columns.len()).map(|c| labels.rank(c, place)).collect();
+            let label = |c: usize| match query.columns[c].is_label() {
+                true => ResultCell::Label(labels.label(c, place)),
+                false => ResultCell::Figure(ResultFigure::NULL),
+            };
+            let rank = |c: usize| if query.columns[c].is_label() { labels.rank(c, place) } else { f64::NAN };
+            let keys = (0..columns.len()).map(rank).collect();
             let cells = (0..columns.len()).map(label).collect();
             rows.push((labels.order(place), Sortable { keys, cells }));
         }

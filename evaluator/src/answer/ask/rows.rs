@@ -87,6 +87,11 @@ impl RowBuilder<'_> {
                 cells.extend(self.labels.cells(i, place, self.options.naming));
                 continue;
             };
+            if asked.is_null(row.portion, figure) {
+                keys.push(f64::NAN);
+                cells.extend(self.nothing());
+                continue;
+            }
             let answered = match self.max_z.filter(|_| !figure.is_ratio()) {
                 // The simulated errors are those of the best estimates.
                 Some(z) => {
@@ -107,6 +112,21 @@ impl RowBuilder<'_> {
             }
         }
         Ok(Sortable { keys, cells })
+    }
+
+    /// A figure that is NULL, with what would stand beside it.
+    fn nothing(&self) -> Vec<ResultCell> {
+        let (figure, number) = (ResultCell::Figure(ResultFigure::NULL), ResultCell::Number(f64::NAN));
+        let mut cells = vec![figure.clone()];
+        if self.prior.is_some() {
+            cells.extend([figure, number.clone()]);
+        }
+        let beside = usize::from(self.options.prob.is_some()) + usize::from(self.options.test.is_some());
+        cells.extend(vec![number.clone(); beside]);
+        if self.options.reliability {
+            cells.extend([number, ResultCell::Label(String::new())]);
+        }
+        cells
     }
 
     /// The posterior of a figure, its probability and its p-value, where asked for.

@@ -47,6 +47,11 @@ impl Curved {
         Curved { steps: formula.steps.clone(), parts: parts.collect() }
     }
 
+    /// Whether any of these aggregates is part of it.
+    pub(super) fn rests_on(&self, aggregates: &[usize]) -> bool {
+        self.parts.iter().any(|part| part.rests_on(aggregates))
+    }
+
     /// The figure of given values of the aggregates.
     pub(super) fn value(&self, aggregates: &[f64]) -> f64 {
         self.value_of(&self.steps, aggregates)

@@ -199,6 +199,13 @@ impl Figure {
         std::iter::once(&self.numerator).chain(&self.denominator).map(dense).collect()
     }
 
+    /// Whether any of these aggregates is part of it.
+    pub(super) fn rests_on(&self, aggregates: &[usize]) -> bool {
+        let mut terms = std::iter::once(&self.numerator).chain(&self.denominator).flat_map(|l| &l.terms);
+        terms.any(|(at, _)| aggregates.contains(at))
+            || self.curved.as_ref().is_some_and(|c| c.rests_on(aggregates))
+    }
+
     /// Those of a figure that is no ratio.
     fn linear_weights(&self, told: &Told) -> Vec<f64> {
         self.weights(told.estimates.len()).into_iter().next().unwrap_or_default()

@@ -75,6 +75,11 @@ impl<'a> Question<'a> {
         asked
     }
 
+    /// Whether a figure is NULL in the rows of a portion: it is of a row before the first, or after the last.
+    pub(crate) fn is_null(&self, portion: usize, figure: &Figure) -> bool {
+        self.portions.get(portion).is_some_and(|p| figure.rests_on(&p.absent))
+    }
+
     /// Where a row stands.
     pub(crate) fn place<'b>(&'b self, portion: usize, nodes: &'b [u32]) -> Place<'b> {
         Place { ranks: self.portions.get(portion).map_or(&[], |p| &p.ranks), nodes }

@@ -12,6 +12,7 @@ fn rows_share_their_noises() {
     let sqls = [
         BANDS[0],
         BANDS[1],
+        OVER,
         FIGURES,
         "SELECT c.half, a, COUNT(*) AS n, SUM(COUNT(*)) OVER (PARTITION BY a) AS all_of FROM t WHERE c <> 'p' GROUP BY c.half, a",
     ];
