@@ -211,13 +211,20 @@ fn laws(cube: &Cube, plan: &Plan) -> [ErrorLaw; 3] {
     let all = crate::sql::Aggregate::rows(Filter::everything(), None);
     let all = std::slice::from_ref(&all);
     let one = evaluator
-        .joint_rows(&AllRows { portions: &[all], group_by: &cells, rows: &[(0, &[0, 5])], most: 1 << 20 })
+        .joint_rows(&AllRows {
+            portions: &[all],
+            group_by: &cells,
+            coarser: &[],
+            rows: &[(0, &[0, 5])],
+            most: 1 << 20,
+        })
         .unwrap()
         .unwrap();
     let two = evaluator
         .joint_rows(&AllRows {
             portions: &[all],
             group_by: &[Level::new(age, half)],
+            coarser: &[],
             rows: &[(0, &[0]), (0, &[1])],
             most: 1 << 20,
         })

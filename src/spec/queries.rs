@@ -107,6 +107,7 @@ fn refuse(why: SelectedError, text: &str, span: Range<usize>, source: &str, sink
         }
         SelectedError::Limit => "leave it out",
         SelectedError::Nothing => "every weight in it is zero: leave it out",
+        SelectedError::Sets => "GROUP BY dimensions or levels",
         SelectedError::TooIntricate => "group by coarser levels, or ask several simpler queries",
     };
     sink.push(Diagnostic::at(span, format!("`sql`: {why}")).label("in this query").help(help.to_owned()));

@@ -125,7 +125,13 @@ fn districts_are_dense_sums() {
             let groups = answers.evaluator().aggregate(&query.filter, levels).unwrap();
             let there: Vec<(usize, &[u32])> = groups.iter().map(|g| (0, &g.nodes[..])).collect();
             let figures = [count];
-            let all = AllRows { portions: &[&figures], group_by: levels, rows: &there, most: 1 << 24 };
+            let all = AllRows {
+                portions: &[&figures],
+                group_by: levels,
+                coarser: &[],
+                rows: &there,
+                most: 1 << 24,
+            };
             let joint = answers.evaluator().joint_rows(&all).unwrap().unwrap();
             let weights: Vec<f64> = there.iter().map(|_| dice.below(7) as f64 - 3.0).collect();
             let mut q = DMatrix::zeros(1, 22);

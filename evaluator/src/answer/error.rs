@@ -36,6 +36,9 @@ pub enum QueryError {
     /// A list of areas that makes no sense.
     #[error("{0}")]
     Areas(String),
+    /// What cannot be said of several SELECTs.
+    #[error("UNION ALL: {0}")]
+    Union(&'static str),
     /// What is not said of releases of different periods.
     #[error("releases of different periods are compared, and {0}: ask them one at a time")]
     Compared(&'static str),

@@ -3,6 +3,7 @@
 mod change;
 mod coverage;
 mod over;
+mod sets;
 mod simultaneous;
 
 use super::figure::question::Question;
@@ -100,10 +101,14 @@ fn noises(frame: &Frame, block: &Block) -> usize {
 fn placed(plan: &Plan, asked: &Question, values: Vec<Vec<i64>>) -> Vec<(usize, Told)> {
     let cube = cube();
     let evaluator = Evaluator::new(Recovery::new(cube.clone(), plan.clone(), values).unwrap());
-    let group_by = &asked.query.group_by;
     let of = |(at, portion): (usize, &Portion)| {
+        let group_by = asked.levels(at);
         let present = Present::new(&portion.filter, group_by, &cube);
-        let groups = present.rows(group_by, &cube, 1 << 20).unwrap();
+        let total = group_by.iter().all(|l| l.level == 0) && portion.ranks.iter().all(|r| *r == Portion::ALL);
+        let groups = match total {
+            true => vec![vec![0; group_by.len()]],
+            false => present.rows(group_by, &cube, 1 << 20).unwrap(),
+        };
         let rows = evaluator.rows(&Family { figures: &portion.aggregates, group_by, rows: &groups }).unwrap();
         rows.into_iter().map(move |g| (at, g)).collect::<Vec<_>>()
     };
@@ -190,6 +195,12 @@ const OVER: &str = "SELECT a, c, COUNT(*) AS n, SUM(COUNT(*)) OVER (PARTITION BY
     SUM(COUNT(*)) OVER (ORDER BY c) AS both, 2 * LEAD(COUNT(*), 2, 0) OVER (PARTITION BY a ORDER BY c) AS later, \
     SUM(COUNT(*)) OVER (PARTITION BY a ORDER BY c DESC) AS rest FROM t GROUP BY a, c";
 
+/// Subtotals of levels of one dimension, and of bands.
+const SETS: [&str; 2] = [
+    "SELECT a, c.half, c, COUNT(*) AS n, SUM(CASE WHEN c = 'p' THEN 3 ELSE 1 END) AS s FROM t WHERE c <> 'r' GROUP BY ROLLUP (a, c.half, c)",
+    "SELECT a, CASE WHEN b = 2 THEN 'much' ELSE 'little' END AS band, COUNT(*) AS n, SUM(b) AS s FROM t GROUP BY CUBE (a, band)",
+];
+
 const ALL: [(Noise, Measure); 5] = [
     (Noise::Gaussian, Measure::Residual),
     (Noise::Gaussian, Measure::Queries),
@@ -215,6 +226,7 @@ fn covariances_are_the_dense_response() {
     );
     sql.extend(BANDS.map(String::from));
     sql.push(OVER.into());
+    sql.extend(SETS.map(String::from));
     for (noise, measure) in ALL {
         let plan = planned(noise, measure, "1/20");
         let recovery = Recovery::new(cube.clone(), plan.clone(), measured(&plan, &TRUTH, |_, _| 0)).unwrap();

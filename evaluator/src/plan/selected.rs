@@ -42,6 +42,9 @@ pub enum SelectedError {
     /// Which rows are shown depends on the data.
     #[error("`HAVING`, `LIMIT` and `OFFSET` show some of the rows, and a plan is made for all")]
     Limit,
+    /// Rows of several sets of groups.
+    #[error("`ROLLUP`, `CUBE` and `GROUPING SETS` are several questions: write one for each set of groups")]
+    Sets,
     /// Nothing depends on the data.
     #[error("no unit is in any of its rows")]
     Nothing,
@@ -82,11 +85,14 @@ impl Selected {
         if query.limit.is_some() || query.offset > 0 || query.having.is_some() {
             return Err(SelectedError::Limit);
         }
+        if query.sets.len() > 1 {
+            return Err(SelectedError::Sets);
+        }
         let mut aggregates = query.aggregates.clone();
         let mut figures = Vec::new();
         for column in &query.columns {
             match column {
-                SelectColumn::Group { .. } | SelectColumn::Band { .. } => {}
+                SelectColumn::Group { .. } | SelectColumn::Band { .. } | SelectColumn::Grouping { .. } => {}
                 SelectColumn::Quantile { name, .. } => return Err(SelectedError::NotLinear(name.clone())),
                 SelectColumn::Count { .. } => {
                     figures.push(vec![(aggregates.len(), 1.0)]);

@@ -101,6 +101,11 @@ pub struct ResultFigure {
     pub high: f64,
 }
 
+impl ResultCell {
+    /// What stands for a label where rows are not told apart by a column: NULL in SQL.
+    pub(crate) const NULL: ResultCell = ResultCell::Number(f64::NAN);
+}
+
 impl ResultFigure {
     /// A figure of no units, whatever they might have been: NULL in SQL.
     pub(crate) const NULL: ResultFigure =
@@ -133,6 +138,45 @@ impl ResultTable {
     /// Columns and rows, with intervals at `level`, and nothing said of them yet.
     pub fn new(columns: Vec<ResultColumn>, rows: Vec<Vec<ResultCell>>, level: f64) -> ResultTable {
         ResultTable { columns, rows, level, ..ResultTable::default() }
+    }
+
+    /// Answers to several questions below each other, with the names of the first; `None` where their columns do not fit.
+    pub(crate) fn below(tables: Vec<ResultTable>) -> Option<ResultTable> {
+        let mut tables = tables.into_iter();
+        let mut all = tables.next()?;
+        for next in tables {
+            if all.columns.len() != next.columns.len() {
+                return None;
+            }
+            for (own, other) in all.columns.iter_mut().zip(&next.columns) {
+                if own.kind != other.kind {
+                    let label = |kind| matches!(kind, ColumnKind::Text | ColumnKind::Integer);
+                    own.kind = Some(ColumnKind::Text).filter(|_| label(own.kind) && label(other.kind))?;
+                }
+            }
+            for (name, method) in next.methods {
+                let at = next.columns.iter().position(|c| c.name == name);
+                let own = at.and_then(|at| all.columns.get(at)).map_or(name, |c| c.name.clone());
+                match all.methods.iter_mut().find(|(known, _)| *known == own) {
+                    Some((_, known)) if known.split("; or ").any(|one| one == method) => {}
+                    Some((_, known)) => *known += &format!("; or {method}"),
+                    None => all.methods.push((own, method)),
+                }
+            }
+            all.rows.extend(next.rows);
+            let (caveats, notes) = (next.caveats, next.notes);
+            caveats.into_iter().for_each(|c| {
+                if !all.caveats.contains(&c) {
+                    all.caveats.push(c)
+                }
+            });
+            notes.into_iter().for_each(|n| {
+                if !all.notes.contains(&n) {
+                    all.notes.push(n)
+                }
+            });
+        }
+        Some(all)
     }
 
     /// The keys of a row in CSV and JSON, each once.

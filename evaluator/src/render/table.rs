@@ -155,6 +155,7 @@ fn labels<'a>(of: usize, header: String, cells: impl Iterator<Item = Option<&'a 
             Some(ResultCell::Figure(figure)) => {
                 show(*figure, digits([figure.std_error].into_iter()))[0].clone()
             }
+            Some(ResultCell::Number(value)) if value.is_nan() => "–".into(),
             Some(ResultCell::Number(value)) => number(*value, None, f64::round),
             None => String::new(),
         })

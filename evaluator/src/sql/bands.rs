@@ -14,7 +14,7 @@ use super::names::Names;
 use super::predicate::named;
 use super::tree::{Expr, Node, Operator};
 use super::truth::Truth;
-use super::{Aggregate, Query};
+use super::{Aggregate, GroupingSet, Query};
 use crate::cube::{Cube, Filter, Level, TooIntricate, odometer};
 
 /// The most combinations of bands.
@@ -45,7 +45,9 @@ pub(crate) struct Banded {
 /// The units of one combination of bands, and what is counted of them. Without bands there is one portion, of all units.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Portion {
-    /// The place of each band among those it is of.
+    /// Which of [`Query::sets`] its rows are of.
+    pub set: usize,
+    /// The place of each band among those it is of; [`Portion::ALL`] where the set has them together.
     pub ranks: Vec<usize>,
     /// Which units are in it.
     pub filter: Filter,
@@ -58,7 +60,6 @@ pub(crate) struct Portion {
 impl Query {
     /// Every combination of bands that has any units, with these aggregates; the last band fastest.
     pub(crate) fn portions(&self, aggregates: &[Aggregate]) -> Result<Vec<Portion>, TooIntricate> {
-        let levels = self.group_by.len();
         let mut portions = Vec::new();
         let mut stretches: Vec<(Stretch, Vec<Option<Filter>>)> = Vec::new();
         for stretch in aggregates.iter().filter_map(|a| a.stretch) {
@@ -66,15 +67,35 @@ impl Query {
                 stretches.push((stretch, self.stretched(&stretch)?));
             }
         }
+        for (set, own) in self.sets.iter().enumerate() {
+            self.of_set(set, own, aggregates, &stretches, &mut portions)?;
+        }
+        Ok(portions)
+    }
+
+    /// The portions of one set of groups.
+    fn of_set(
+        &self,
+        set: usize,
+        own: &GroupingSet,
+        aggregates: &[Aggregate],
+        stretches: &[(Stretch, Vec<Option<Filter>>)],
+        portions: &mut Vec<Portion>,
+    ) -> Result<(), TooIntricate> {
+        let levels = self.group_by.len();
+        let together = |band: usize| own.bands.get(band) == Some(&false);
         let mut ranks = vec![0u32; self.bands.len()];
         loop {
-            let bands = || self.bands.iter().zip(&ranks).filter_map(|(b, &r)| b.each.get(r as usize));
-            let filter = bands().try_fold(self.filter.clone(), |all, (_, units)| all.and(units))?;
-            if self.bands.is_empty() || filter.weights.iter().any(|w| *w != 0.0) {
+            let bands = || {
+                let each = self.bands.iter().zip(&ranks).enumerate().filter(|(at, _)| !together(*at));
+                each.filter_map(|(at, (b, &r))| Some((at, b.each.get(r as usize)?)))
+            };
+            let filter = bands().try_fold(self.filter.clone(), |all, (_, (_, units))| all.and(units))?;
+            if bands().next().is_none() || filter.weights.iter().any(|w| *w != 0.0) {
                 let nothing = Filter::constant(0.0);
                 let mut absent = Vec::new();
                 let of = |(at, whole): (usize, &Aggregate)| {
-                    let kept = bands().enumerate().filter(|(at, _)| whole.keeps(levels + at));
+                    let kept = bands().filter(|(at, _)| whole.keeps(levels + at));
                     let own = stretches.iter().find(|(known, _)| Some(*known) == whole.stretch);
                     let along = own.and_then(|(s, each)| each.get(ranks[s.band] as usize)).map(|filter| {
                         filter.as_ref().unwrap_or_else(|| {
@@ -87,18 +108,21 @@ impl Query {
                     Ok(Aggregate { filter, stretch: None, ..whole.clone() })
                 };
                 let aggregates = aggregates.iter().enumerate().map(of).collect::<Result<_, _>>()?;
-                portions.push(Portion {
-                    ranks: ranks.iter().map(|&r| r as usize).collect(),
-                    filter,
-                    aggregates,
-                    absent,
-                });
+                let rank =
+                    |(at, &rank): (usize, &u32)| if together(at) { Portion::ALL } else { rank as usize };
+                let ranks = ranks.iter().enumerate().map(rank).collect();
+                portions.push(Portion { set, ranks, filter, aggregates, absent });
             }
-            if !odometer::next(&mut ranks, |i| self.bands[i].each.len()) {
-                return Ok(portions);
+            if !odometer::next(&mut ranks, |at| if together(at) { 1 } else { self.bands[at].each.len() }) {
+                return Ok(());
             }
         }
     }
+}
+
+impl Portion {
+    /// The rank of a band that is not told apart.
+    pub(crate) const ALL: usize = usize::MAX;
 }
 
 impl Query {

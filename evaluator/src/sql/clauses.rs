@@ -11,6 +11,8 @@ pub(crate) struct Clauses {
     pub items: Vec<Item>,
     pub condition: Option<Expr>,
     pub groups: Vec<Expr>,
+    /// For each set of rows which of the groups it has.
+    pub sets: Vec<Vec<usize>>,
     pub having: Option<Expr>,
     pub order: Vec<Order>,
     pub limit: Option<Expr>,

@@ -5,8 +5,7 @@
 
 use super::bands::Bands;
 use super::error::SqlError;
-use super::having::Comparison;
-use super::literal::{Literal, literal, number};
+use super::literal::{Comparison, Literal, literal, number};
 use super::names::{Column, Names, quoted};
 use super::tree::{Args, Expr, Node};
 use super::truth::Truth;

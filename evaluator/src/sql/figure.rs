@@ -4,7 +4,7 @@ use super::bands::Bands;
 use super::error::SqlError;
 use super::expression::{Aggregate, Expr};
 use super::literal::{Literal, literal};
-use super::names::{Column, Names, list};
+use super::names::{Column, Names};
 use super::predicate::named;
 use super::tree::{self, Args, Function, Node, Operator, Unary};
 use super::truth::{Truth, Undecided};

@@ -219,6 +219,13 @@ fn rows(outer: Clauses, inner: &Clauses, inside: &Inside) -> Result<Clauses, Sql
             (false, _) => labels = and(labels, Some(expressed)),
         }
     }
+    if let Some(labels) = labels.as_ref().filter(|_| inner.sets.len() > 1) {
+        return Err(refused(
+            "a condition on labels beside ROLLUP, CUBE or GROUPING SETS inside",
+            labels.span(),
+            "write it into the SELECT in brackets",
+        ));
+    }
     let window = |e: &Expr| matches!(&e.node, Node::Function(function) if function.over.is_some());
     if let Some(labels) = &labels
         && inner.items.iter().any(|i| matches!(i, Item::Expr { expr, .. } if expr.any(window)))
@@ -247,6 +254,7 @@ fn rows(outer: Clauses, inner: &Clauses, inside: &Inside) -> Result<Clauses, Sql
         items,
         condition: and(inner.condition.clone(), labels),
         groups: inner.groups.clone(),
+        sets: inner.sets.clone(),
         having: figures,
         order,
         limit: outer.limit.or_else(|| inner.limit.clone()),
@@ -282,6 +290,9 @@ fn added(outer: Clauses, inner: &Clauses, inside: &Inside) -> Result<Clauses, Sq
     let cut = inner.limit.as_ref().or(inner.offset.as_ref()).or(inner.having.as_ref());
     if let Some(expr) = cut {
         return Err(refused("adding up what HAVING, LIMIT or OFFSET left", expr.span(), WAY_OUT));
+    }
+    if inner.sets.len() > 1 {
+        return Err(refused("adding up rows of ROLLUP, CUBE or GROUPING SETS", inner.select, WAY_OUT));
     }
     let own = own_names(&outer);
     // A figure of the inner SELECT that counts or adds units, and nothing else.

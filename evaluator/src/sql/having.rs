@@ -2,7 +2,7 @@
 
 use super::SelectColumn;
 use super::error::SqlError;
-use super::literal::{Literal, literal};
+use super::literal::{Comparison, Literal, literal};
 use super::names::{list, quoted};
 use super::predicate::named;
 use super::tree::{Expr, Node, Operator, Unary};
@@ -18,63 +18,6 @@ pub(crate) enum Having {
     Not(Box<Having>),
     /// The figure in this column of SELECT compares so with a number.
     Compare(usize, Comparison, f64),
-}
-
-/// `<` and its relatives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Comparison {
-    /// `<`
-    Less,
-    /// `<=`
-    LessEqual,
-    /// `>`
-    Greater,
-    /// `>=`
-    GreaterEqual,
-    /// `=`
-    Equal,
-    /// `<>`
-    Different,
-}
-
-impl Comparison {
-    pub(super) fn new(op: Operator) -> Option<Comparison> {
-        Some(match op {
-            Operator::Lt => Comparison::Less,
-            Operator::LtEq => Comparison::LessEqual,
-            Operator::Gt => Comparison::Greater,
-            Operator::GtEq => Comparison::GreaterEqual,
-            Operator::Eq => Comparison::Equal,
-            Operator::NotEq => Comparison::Different,
-            _ => return None,
-        })
-    }
-
-    /// With its sides exchanged.
-    pub(super) fn mirrored(self) -> Comparison {
-        match self {
-            Comparison::Less => Comparison::Greater,
-            Comparison::LessEqual => Comparison::GreaterEqual,
-            Comparison::Greater => Comparison::Less,
-            Comparison::GreaterEqual => Comparison::LessEqual,
-            same => same,
-        }
-    }
-
-    pub(super) fn holds(self, a: f64, b: f64) -> bool {
-        // NULL compares with nothing.
-        if a.is_nan() {
-            return false;
-        }
-        match self {
-            Comparison::Less => a < b,
-            Comparison::LessEqual => a <= b,
-            Comparison::Greater => a > b,
-            Comparison::GreaterEqual => a >= b,
-            Comparison::Equal => a == b,
-            Comparison::Different => a != b,
-        }
-    }
 }
 
 impl Having {

@@ -1,6 +1,6 @@
 //! What a literal of a query says, and how it is compared.
 
-use super::tree::{Expr, Node, Unary};
+use super::tree::{Expr, Node, Operator, Unary};
 
 /// A literal of a query.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +29,63 @@ impl Order {
             Order::LessEqual => Order::GreaterEqual,
             Order::Greater => Order::Less,
             Order::GreaterEqual => Order::LessEqual,
+        }
+    }
+}
+
+/// `<`, its relatives, `=` and `<>`: between numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    /// `<`
+    Less,
+    /// `<=`
+    LessEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterEqual,
+    /// `=`
+    Equal,
+    /// `<>`
+    Different,
+}
+
+impl Comparison {
+    pub(super) fn new(op: Operator) -> Option<Comparison> {
+        Some(match op {
+            Operator::Lt => Comparison::Less,
+            Operator::LtEq => Comparison::LessEqual,
+            Operator::Gt => Comparison::Greater,
+            Operator::GtEq => Comparison::GreaterEqual,
+            Operator::Eq => Comparison::Equal,
+            Operator::NotEq => Comparison::Different,
+            _ => return None,
+        })
+    }
+
+    /// With its sides exchanged.
+    pub(super) fn mirrored(self) -> Comparison {
+        match self {
+            Comparison::Less => Comparison::Greater,
+            Comparison::LessEqual => Comparison::GreaterEqual,
+            Comparison::Greater => Comparison::Less,
+            Comparison::GreaterEqual => Comparison::LessEqual,
+            same => same,
+        }
+    }
+
+    pub(super) fn holds(self, a: f64, b: f64) -> bool {
+        // NULL compares with nothing.
+        if a.is_nan() {
+            return false;
+        }
+        match self {
+            Comparison::Less => a < b,
+            Comparison::LessEqual => a <= b,
+            Comparison::Greater => a > b,
+            Comparison::GreaterEqual => a >= b,
+            Comparison::Equal => a == b,
+            Comparison::Different => a != b,
         }
     }
 }

@@ -36,6 +36,8 @@ mod present;
 mod quantile;
 mod quote;
 mod select;
+mod sets;
+mod shown;
 mod span;
 pub(crate) mod syntax;
 #[cfg(test)]
@@ -43,17 +45,19 @@ mod tests;
 mod token;
 pub(crate) mod tree;
 mod truth;
+mod union;
 mod walk;
 
 pub(crate) use bands::{Banded, Portion};
 pub use error::{Place, SqlError};
 pub use expression::Aggregate;
-pub(crate) use expression::{Expr, Linear, Stretch};
+pub(crate) use expression::{Expr, Linear};
 pub(crate) use formula::{Formula, Operation};
 pub(crate) use having::Having;
 pub(crate) use names::did_you_mean;
 pub(crate) use present::Present;
 pub use quote::{quote_names, quoted, quoted_level};
+pub(crate) use union::united;
 
 use crate::cube::Quantity;
 use crate::cube::{Cube, Filter, Level};
@@ -66,6 +70,8 @@ pub struct Query {
     pub(crate) columns: Vec<SelectColumn>,
     /// The levels to group by, each dimension at most once, in the order of GROUP BY.
     pub group_by: Vec<Level>,
+    /// The sets of rows: one, of all groups, but with ROLLUP, CUBE and GROUPING SETS.
+    pub(crate) sets: Vec<GroupingSet>,
     /// Which rows count.
     pub filter: Filter,
     /// What the [`SelectColumn::Figure`]s are made of; empty when COUNT(*) is all that is asked.
@@ -87,6 +93,17 @@ pub struct Query {
     /// What rows are told apart by beside levels: each CASE of GROUP BY, then levels above those of GROUP BY that a total keeps to. In
     /// [`Aggregate::partition`] they come after the levels.
     pub(crate) bands: Vec<Banded>,
+}
+
+/// What rows of one set are grouped by.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct GroupingSet {
+    /// For each of [`Query::group_by`] the level, which is that one, a coarser one, or total.
+    pub levels: Vec<Level>,
+    /// The levels that it names.
+    pub named: Vec<Level>,
+    /// Whether it has each band that a CASE of GROUP BY makes.
+    pub bands: Vec<bool>,
 }
 
 /// Categories without a number, where a number is needed. An answer without them is no answer about all units, and whoever reads it
@@ -151,6 +168,15 @@ pub(crate) enum SelectColumn {
         /// Its alias, or the CASE as it is written.
         name: String,
     },
+    /// `GROUPING(level)`: 1 in rows that are not of single categories of a level, or of a band, and 0 in the others.
+    Grouping {
+        /// Its alias, or how it is written.
+        name: String,
+        /// The level; without one the band.
+        level: Option<Level>,
+        /// Index into [`Query::bands`].
+        band: usize,
+    },
     /// `COUNT(*)`.
     Count {
         /// Its alias, or `count`.
@@ -177,7 +203,7 @@ pub(crate) enum SelectColumn {
 impl SelectColumn {
     /// Whether it says which group a row is of.
     pub(crate) fn is_label(&self) -> bool {
-        matches!(self, SelectColumn::Group { .. } | SelectColumn::Band { .. })
+        matches!(self, SelectColumn::Group { .. } | SelectColumn::Band { .. } | SelectColumn::Grouping { .. })
     }
 
     /// What the column is called in the answer.
@@ -185,6 +211,7 @@ impl SelectColumn {
         match self {
             SelectColumn::Group { name, .. }
             | SelectColumn::Band { name, .. }
+            | SelectColumn::Grouping { name, .. }
             | SelectColumn::Count { name }
             | SelectColumn::Quantile { name, .. }
             | SelectColumn::Figure { name, .. } => name,

@@ -3,7 +3,7 @@
 use super::error::SqlError;
 use super::span::{Location, Span};
 use super::token::Token;
-use super::tree::{Args, Expr, Function, Ident, Neighbours, Node, Operator, Order, Unary, Window};
+use super::tree::{Args, Expr, Function, Ident, Nearby, Node, Operator, Order, Unary, Window};
 
 /// How deep expressions may nest. Each level costs several stack frames, here and wherever the tree is walked.
 pub(super) const MAX_DEPTH: usize = 64;
@@ -480,7 +480,7 @@ impl Parser {
         let ranged = self.word("RANGE");
         let span = if ranged || self.word("ROWS") { Some(self.neighbours()?) } else { None };
         // What is on a level with the current row is one row here, so RANGE up to it means what ROWS does.
-        let plain = Neighbours { from: None, to: Some(0) };
+        let plain = Nearby { from: None, to: Some(0) };
         if ranged && span != Some(plain) {
             return Err(SqlError::new("RANGE with numbers cannot be asked of a release")
                 .at(self.before())
@@ -517,13 +517,13 @@ impl Parser {
     }
 
     /// What follows ROWS.
-    fn neighbours(&mut self) -> Result<Neighbours, SqlError> {
+    fn neighbours(&mut self) -> Result<Nearby, SqlError> {
         if !self.word("BETWEEN") {
-            return Ok(Neighbours { from: self.neighbour()?, to: Some(0) });
+            return Ok(Nearby { from: self.neighbour()?, to: Some(0) });
         }
         let from = self.neighbour()?;
         self.need_word("AND")?;
-        Ok(Neighbours { from, to: self.neighbour()? })
+        Ok(Nearby { from, to: self.neighbour()? })
     }
 
     /// `6 PRECEDING`, `CURRENT ROW`, `UNBOUNDED FOLLOWING`.

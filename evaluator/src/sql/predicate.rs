@@ -3,9 +3,8 @@
 use super::compare;
 use super::dates;
 use super::error::SqlError;
-use super::having::Comparison;
 use super::like;
-use super::literal::{Literal, Order, literal};
+use super::literal::{Comparison, Literal, Order, literal};
 use super::names::{Column, Names, list, quoted};
 use super::tree::{Expr, Node, Operator, Unary};
 use super::truth::Truth;

@@ -10,7 +10,7 @@ use super::names::{Names, join, list, quoted};
 use super::predicate::named;
 use super::tree::{self, Expr, Node, Order};
 use super::truth::Truth;
-use super::{Fate, Query, SelectColumn};
+use super::{Fate, GroupingSet, Query, SelectColumn};
 use crate::cube::Quantity;
 use crate::cube::{Cube, Filter, Level, TooIntricate};
 use std::collections::HashSet;
@@ -33,7 +33,7 @@ pub(super) fn resolve(
         None => Truth::certain(Filter::everything()),
     };
     let condition = among(condition, cube).map_err(|e| SqlError::from(e).at(clauses.select))?;
-    let grouped = groups(&clauses.groups, &items, &names, &condition.holds)?;
+    let grouped = groups(clauses, &items, &names, &condition.holds)?;
     let mut query = counted(clauses, &items, &names, &condition, grouped)?;
     let found = |expr: &Expr| position_of(expr, &items, &query.columns, &names);
     query.having = clauses.having.as_ref().map(|h| Having::new(h, &query.columns, &found)).transpose()?;
@@ -94,6 +94,15 @@ fn counted(
         left_out.column = left_out.column.or(columns.iter().position(shows));
     }
     distinct(clauses, &columns, &grouped)?;
+    let sets: Vec<GroupingSet> = clauses.sets.iter().map(|set| grouped.set(set)).collect();
+    let quantiles = columns.iter().any(|c| matches!(c, SelectColumn::Quantile { .. }));
+    if sets.len() > 1 && (quantiles || figures.aggregates.iter().any(|a| a.partition.is_some())) {
+        return Err(SqlError::new(
+            "OVER, MEDIAN and QUANTILE cannot be asked beside ROLLUP, CUBE and GROUPING SETS",
+        )
+        .at(clauses.select)
+        .help("ask for one set of groups at a time"));
+    }
     let Figures { aggregates, left_out, condition: filter, above, .. } = figures;
     let shown = grouped.bands.into_iter().map(|b| (b.expr.span(), Banded { above: None, each: b.each }));
     let hidden = above.into_iter().map(|level| (clauses.select, bands::above(names.cube, level)));
@@ -106,6 +115,7 @@ fn counted(
     Ok(Query {
         columns,
         group_by: grouped.levels,
+        sets,
         filter,
         aggregates,
         order_by: Vec::new(),
@@ -130,6 +140,7 @@ fn starred(clauses: &Clauses, names: &Names) -> Option<Clauses> {
     if clauses.groups.is_empty() {
         let dimension = |d: &crate::cube::Dimension| Expr::new(Node::Name(vec![ident(&d.name)]), span);
         clauses.groups = names.cube.dimensions.iter().map(dimension).collect();
+        clauses.sets = vec![(0..clauses.groups.len()).collect()];
     }
     let count = tree::Function {
         name: "COUNT".into(),
@@ -155,13 +166,14 @@ fn starred(clauses: &Clauses, names: &Names) -> Option<Clauses> {
 /// DISTINCT is what GROUP BY does, where every group is shown: no two rows look alike then.
 fn distinct(clauses: &Clauses, columns: &[SelectColumn], groups: &Grouped) -> Result<(), SqlError> {
     let Some(span) = clauses.distinct else { return Ok(()) };
+    let one = clauses.sets.len() == 1;
     let shown = |at: usize| {
         let is = |c: &SelectColumn| matches!(c, SelectColumn::Group { index, level, .. } if *index == at && *level == groups.levels[at]);
         columns.iter().any(is)
     };
     let bands =
         |at: usize| columns.iter().any(|c| matches!(c, SelectColumn::Band { index, .. } if *index == at));
-    match (0..groups.levels.len()).all(shown) && (0..groups.bands.len()).all(bands) {
+    match one && (0..groups.levels.len()).all(shown) && (0..groups.bands.len()).all(bands) {
         true => Ok(()),
         false => Err(SqlError::new("DISTINCT would compare noisy figures")
             .at(span)
@@ -252,16 +264,33 @@ struct Grouped<'a> {
     /// All that are named.
     named: Vec<Level>,
     bands: Vec<Bands<'a>>,
+    /// What each expression means: a level, or a band.
+    meant: Vec<Result<Level, usize>>,
+}
+
+impl Grouped<'_> {
+    /// What rows of a set are grouped by, from the expressions that it has.
+    fn set(&self, of: &[usize]) -> GroupingSet {
+        let meant = || of.iter().filter_map(|&at| self.meant.get(at));
+        let named: Vec<Level> = meant().filter_map(|m| m.ok()).collect();
+        let level = |group: &Level| {
+            let own = named.iter().filter(|n| n.dimension == group.dimension).map(|n| n.level);
+            Level::new(group.dimension, own.max().unwrap_or(0))
+        };
+        let levels = self.levels.iter().map(level).collect();
+        let bands = (0..self.bands.len()).map(|band| meant().any(|m| *m == Err(band))).collect();
+        GroupingSet { levels, named, bands }
+    }
 }
 
 fn groups<'a>(
-    exprs: &'a [Expr],
+    clauses: &'a Clauses,
     items: &'a [Item],
     names: &Names,
     rows: &Filter,
 ) -> Result<Grouped<'a>, SqlError> {
-    let mut groups = Grouped { levels: Vec::new(), named: Vec::new(), bands: Vec::new() };
-    for expr in exprs {
+    let mut groups = Grouped { levels: Vec::new(), named: Vec::new(), bands: Vec::new(), meant: Vec::new() };
+    for expr in &clauses.groups {
         let mut named_expr = expr;
         if let Some(position) = position(expr) {
             named_expr = at_position(items, position, expr)?.1.expr;
@@ -278,7 +307,9 @@ fn groups<'a>(
         }
         let banded = matches!(named_expr.node, Node::Case { .. }) || names.dated(named_expr).is_some();
         if found.is_none() && banded {
-            if !groups.bands.iter().any(|b| b.is_meant(named_expr)) {
+            let known = groups.bands.iter().position(|b| b.is_meant(named_expr));
+            groups.meant.push(Err(known.unwrap_or(groups.bands.len())));
+            if known.is_none() {
                 let alias = items.iter().find(|item| item.expr == named_expr).and_then(|item| item.alias);
                 groups.bands.push(Bands::new(named_expr, alias, names, rows)?);
             }
@@ -290,6 +321,7 @@ fn groups<'a>(
                 .help(format!("group by dimensions or levels: {}", list(&names.all()))));
         };
         let at = column?.at();
+        groups.meant.push(Ok(at));
         if !groups.named.contains(&at) {
             groups.named.push(at);
         }
@@ -353,6 +385,7 @@ fn columns(
                     .at(item.expr.span())
                     .help(format!("add GROUP BY {}", item.expr)));
             }
+            None if grouping_of(item.expr).is_some() => grouping(item, figures, grouped)?,
             None if is_count(item.expr) && figures.names.weight().is_none() => {
                 let rounded = item.decimals.map(|_| item.written.to_string());
                 SelectColumn::Count { name: alias.or(rounded).unwrap_or_else(|| "count".into()) }
@@ -389,6 +422,32 @@ fn columns(
     }
     unique(items, &columns)?;
     Ok(columns)
+}
+
+/// What `GROUPING(x)` asks about.
+fn grouping_of(expr: &Expr) -> Option<&Expr> {
+    let Node::Function(function) = &expr.node else { return None };
+    match &function.args {
+        tree::Args::List(list) if function.name.eq_ignore_ascii_case("grouping") => match &list[..] {
+            [of] => Some(of),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn grouping(item: &Item, figures: &Figures, grouped: &[Level]) -> Result<SelectColumn, SqlError> {
+    let of = grouping_of(item.expr).unwrap_or(item.expr);
+    let name = item.alias.map_or_else(|| item.written.to_string(), str::to_owned);
+    let band = figures.bands.iter().position(|b| b.is_meant(of));
+    let level = figures.names.column(of).filter(|_| band.is_none()).transpose()?.map(|c| c.at());
+    let level = level.filter(|level| grouped.contains(level));
+    if item.decimals.is_some() || band.is_none() && level.is_none() {
+        return Err(SqlError::new("GROUPING takes one of the groups")
+            .at(of.span())
+            .help("for example: GROUPING(sex)"));
+    }
+    Ok(SelectColumn::Grouping { name, level, band: band.unwrap_or(0) })
 }
 
 /// The four names that every answer has of its own.

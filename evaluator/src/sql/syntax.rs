@@ -2,9 +2,9 @@
 
 use super::clauses::Clauses;
 use super::error::SqlError;
-use super::figure::is_aggregate;
 use super::flatten::flat;
 use super::parser::{MAX_DEPTH, Parser, too_deep};
+use super::sets;
 use super::span::Span;
 use super::token::{Token, tokens};
 use super::tree::{Expr, Ident, Item, Order};
@@ -125,7 +125,7 @@ fn select(parser: &mut Parser, inside: Inside) -> Result<Clauses, SqlError> {
     let items = items(parser)?;
     let (table, alias, inner) = table(parser, select, inside)?;
     let condition = if parser.word("WHERE") { Some(parser.expression()?) } else { None };
-    let groups = groups(parser, &items)?;
+    let (groups, sets) = sets::groups(parser, &items)?;
     let having = if parser.word("HAVING") { Some(parser.expression()?) } else { None };
     if parser.is_word(0, "WINDOW") {
         return Err(refuse("WINDOW", parser.here(), "write OVER (PARTITION BY …) where it is used"));
@@ -145,6 +145,7 @@ fn select(parser: &mut Parser, inside: Inside) -> Result<Clauses, SqlError> {
         items,
         condition,
         groups,
+        sets,
         having,
         order,
         limit,
@@ -217,38 +218,6 @@ fn table(parser: &mut Parser, select: Span, inside: Inside) -> Result<From, SqlE
         return Err(refuse("a join", parser.here(), ONE_TABLE));
     }
     Ok((name, alias, inner))
-}
-
-fn groups(parser: &mut Parser, items: &[Item]) -> Result<Vec<Expr>, SqlError> {
-    let group = parser.here();
-    if !parser.word("GROUP") {
-        return Ok(Vec::new());
-    }
-    parser.need_word("BY")?;
-    if parser.is_word(0, "ALL") && !parser.is_sign(1, ".") {
-        parser.word("ALL");
-        let label = |item: &Item| match item {
-            Item::Expr { expr, .. } if !expr.any(is_aggregate) => Some(expr.clone()),
-            _ => None,
-        };
-        return Ok(items.iter().filter_map(label).collect());
-    }
-    let refused = || Err(refuse("ROLLUP or CUBE", group, "name the dimensions or levels to group by"));
-    let mut groups = Vec::new();
-    loop {
-        let several = ["ROLLUP", "CUBE"].iter().any(|word| parser.is_word(0, word)) && parser.is_sign(1, "(");
-        if several || parser.is_word(0, "GROUPING") && parser.is_word(1, "SETS") {
-            return refused();
-        }
-        groups.push(parser.expression()?);
-        if !parser.sign(",") {
-            break;
-        }
-    }
-    if parser.is_word(0, "WITH") {
-        return refused();
-    }
-    Ok(groups)
 }
 
 fn order(parser: &mut Parser) -> Result<Vec<Order>, SqlError> {

@@ -106,12 +106,12 @@ pub(crate) enum Window {
     /// `OVER name`.
     Named(Ident),
     /// `OVER (PARTITION BY … ORDER BY … ROWS …)`.
-    Over { partition: Vec<Expr>, order: Vec<Order>, span: Option<Neighbours> },
+    Over { partition: Vec<Expr>, order: Vec<Order>, span: Option<Nearby> },
 }
 
 /// `ROWS BETWEEN 6 PRECEDING AND CURRENT ROW`: from so many rows after the current one to so many; `None`: without a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Neighbours {
+pub(crate) struct Nearby {
     pub from: Option<i64>,
     pub to: Option<i64>,
 }
@@ -208,7 +208,7 @@ impl Display for Order {
     }
 }
 
-impl Display for Neighbours {
+impl Display for Nearby {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         let end = |at: Option<i64>, open: &str| match at {
             None => format!("UNBOUNDED {open}"),

@@ -6,13 +6,15 @@ use crate::answer::error::{AnswerError, MOST_ROWS, QueryError};
 use crate::answer::figure::Figure;
 use crate::answer::figure::question::{Labels, Place, Question};
 use crate::answer::tell::Best;
-use crate::cube::{Cube, Filter, TooIntricate};
-use crate::render::{ResultCell, ResultColumn, ResultFigure, ResultTable};
+use crate::cube::{Cube, Filter, Level, TooIntricate};
+use crate::render::{Naming, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use crate::sql::{Portion, Present, Query};
 
 /// One figure of one row of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Linear {
+    /// Which of the query's sets of groups the row is of.
+    pub set: usize,
     /// The places of the row's bands.
     pub ranks: Vec<usize>,
     /// The nodes of its group.
@@ -34,9 +36,10 @@ pub fn figures(query: &Query, cube: &Cube) -> Result<Vec<Linear>, QueryError> {
     let columns = asked.figures.iter().flatten().count();
     let many = || QueryError::Together(format!("one question may have {MOST_FIGURES} figures"));
     let mut out = Vec::new();
-    for portion in &asked.portions {
-        let present = Present::new(&portion.filter, &query.group_by, cube);
-        for nodes in present.rows(&query.group_by, cube, MOST_ROWS).map_err(|_| many())? {
+    for (at, portion) in asked.portions.iter().enumerate() {
+        let levels = asked.levels(at);
+        let present = Present::new(&portion.filter, levels, cube);
+        for nodes in present.rows(levels, cube, MOST_ROWS).map_err(|_| many())? {
             if out.len() + columns > MOST_FIGURES {
                 return Err(many());
             }
@@ -49,9 +52,10 @@ pub fn figures(query: &Query, cube: &Cube) -> Result<Vec<Linear>, QueryError> {
                     return Err(QueryError::Product(query.columns[column].name().to_owned()));
                 }
                 let constant = figure.value(&vec![0.0; asked.aggregates.len()]);
-                let filter = cells(figure, portion, query, &nodes, cube)
+                let filter = cells(figure, portion, levels, &nodes, cube)
                     .map_err(|_| QueryError::Answer(AnswerError::Intricate))?;
                 out.push(Linear {
+                    set: portion.set,
                     ranks: portion.ranks.clone(),
                     nodes: nodes.clone(),
                     column,
@@ -68,14 +72,14 @@ pub fn figures(query: &Query, cube: &Cube) -> Result<Vec<Linear>, QueryError> {
 fn cells(
     figure: &Figure,
     portion: &Portion,
-    query: &Query,
+    levels: &[Level],
     nodes: &[u32],
     cube: &Cube,
 ) -> Result<Filter, TooIntricate> {
     let weights = figure.weights(portion.aggregates.len()).swap_remove(0);
     let mut filter = Filter::constant(0.0);
     for (aggregate, weight) in portion.aggregates.iter().zip(weights).filter(|(_, w)| *w != 0.0) {
-        let part = aggregate.cells(&query.group_by, nodes, cube)?;
+        let part = aggregate.cells(levels, nodes, cube)?;
         filter = filter.plus(&part.and(&Filter::constant(weight))?)?;
     }
     Ok(filter)
@@ -97,10 +101,10 @@ pub fn table(query: &Query, cube: &Cube, figures: &[Linear], best: &[Best], leve
     let mut rows: Vec<(Vec<f64>, Sortable)> = Vec::new();
     let mut last = None;
     for (linear, best) in figures.iter().zip(best) {
-        let place = Place { ranks: &linear.ranks, nodes: &linear.nodes };
+        let place = Place { set: linear.set, ranks: &linear.ranks, nodes: &linear.nodes };
         if last.replace(place) != Some(place) {
             let label = |c: usize| match query.columns[c].is_label() {
-                true => ResultCell::Label(labels.label(c, place)),
+                true => labels.cells(c, place, Naming::Codes).swap_remove(0),
                 false => ResultCell::Figure(ResultFigure::NULL),
             };
             let rank = |c: usize| if query.columns[c].is_label() { labels.rank(c, place) } else { f64::NAN };

@@ -14,3 +14,4 @@ mod query;
 mod rows;
 pub(super) mod several;
 pub mod sums;
+mod union;

@@ -10,7 +10,7 @@ use crate::cube::{Cube, Filter, Level, Summand};
 use crate::joint::JointLaw;
 use crate::plan::{Asks, Ranges, Selected, Table};
 use crate::render::rough;
-use crate::sql::Aggregate;
+use crate::sql::{Aggregate, Portion};
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -22,9 +22,9 @@ const MOST_HOLDING: usize = 64;
 const MOST_TABLES: usize = 8;
 
 /// What a reader is told of a question with these laws of its rows, each with the portion that the row is of.
-pub(in crate::answer) fn note<'a>(
+pub(in crate::answer) fn note<'a, 'q>(
     release: &Answers,
-    question: &Question,
+    question: &'q Question,
     laws: impl Iterator<Item = (usize, &'a Arc<JointLaw>)>,
 ) -> Option<String> {
     let plan = release.evaluator().recovery().plan();
@@ -42,13 +42,17 @@ pub(in crate::answer) fn note<'a>(
         let most = largest.get_mut(portion).into_iter().flatten();
         most.zip(law.variances()).for_each(|(most, variance)| *most = most.max(variance));
     }
-    let aggregates = question.portions.iter().flat_map(|p| &p.aggregates);
-    let times = aggregates.zip(largest.iter().flatten()).filter_map(|(aggregate, &variance)| {
+    let of = |(at, p): (usize, &'q Portion)| p.aggregates.iter().map(move |a| (at, a));
+    let aggregates = question.portions.iter().enumerate().flat_map(of);
+    let times = aggregates.zip(largest.iter().flatten()).filter_map(|((portion, aggregate), &variance)| {
         // Sums are planned for whole tables.
         let count = aggregate.subject == Summand::Rows
             && aggregate.filter.weights.iter().all(|w| *w == 0.0 || *w == 1.0);
-        let planned =
-            if count && variance > 0.0 { planned(release, question, aggregate)? } else { return None };
+        let planned = if count && variance > 0.0 {
+            planned(release, question.levels(portion), aggregate)?
+        } else {
+            return None;
+        };
         let ratio = (variance / planned).sqrt();
         (ratio > MUCH && ratio.is_finite()).then_some((ratio, planned.sqrt()))
     });
@@ -63,14 +67,13 @@ pub(in crate::answer) fn note<'a>(
 
 /// The largest variance that was looked at of what the plan was made for in the tables that hold a count. `None` where the count itself is
 /// among that, or nothing is known.
-fn planned(release: &Answers, question: &Question, aggregate: &Aggregate) -> Option<f64> {
+fn planned(release: &Answers, group_by: &[Level], aggregate: &Aggregate) -> Option<f64> {
     let cube = release.cube();
-    let group_by = &question.query.group_by;
     // No plan knows a reader's own groups.
     if group_by.iter().any(|at| cube.dimensions[at.dimension].districts_at(at.level).is_some()) {
         return None;
     }
-    let count = Selected::of_count(cube, aggregate.clone(), group_by.clone());
+    let count = Selected::of_count(cube, aggregate.clone(), group_by.to_vec());
     let workload = &release.evaluator().recovery().plan().rows().workload;
     let holding = workload.iter().enumerate().filter(|(_, t)| count.cuboid.is_below(&t.cuboid));
     let tables: Vec<(usize, &Table)> = holding.collect();

@@ -3,6 +3,7 @@
 use super::notes::{Notes, untrue};
 use super::options::Options;
 use super::rows::{Met, RowBuilder, Sortable, kept};
+use super::union;
 use crate::answer::decorate::posterior::Posteriors;
 use crate::answer::error::QueryError;
 use crate::answer::figure::question::{self, Labels, Question};
@@ -24,7 +25,10 @@ impl Answers {
 
     /// Answers one SELECT.
     pub fn ask(&self, sql: &str, options: &Options) -> Result<ResultTable, QueryError> {
-        self.answer(&self.parse(sql)?, options)
+        match union::below(sql, options, |part| self.ask(part, options))? {
+            Some(table) => Ok(table),
+            None => self.answer(&self.parse(sql)?, options),
+        }
     }
 
     /// Answers a query that has been parsed.

@@ -283,9 +283,8 @@ pub(super) struct Sortable {
 }
 
 /// The rows that are shown.
-pub(super) fn kept(query: &Query, mut rows: Vec<Sortable>, notes: &mut Notes) -> Vec<Vec<ResultCell>> {
-    if let Some(having) = &query.having {
-        rows.retain(|row| having.holds(&row.keys));
+pub(super) fn kept(query: &Query, rows: Vec<Sortable>, notes: &mut Notes) -> Vec<Vec<ResultCell>> {
+    if query.having.is_some() {
         notes.add(
             "HAVING: rows are kept by their noisy estimates, so chance decides on those near the bound, and the intervals of rows \
              that were kept for being far out cover less often than stated, unless --joint widens them."
@@ -302,34 +301,15 @@ pub(super) fn kept(query: &Query, mut rows: Vec<Sortable>, notes: &mut Notes) ->
         };
         notes.add(format!("{name}: the estimate is rounded to {to}, its interval outwards."));
     }
-    rows.sort_by(|a, b| {
-        for &(column, descending) in &query.order_by {
-            // Labels in their own order, figures by estimate. Ties stay in the order of nodes.
-            let order = a.keys[column].total_cmp(&b.keys[column]);
-            let order = if descending { order.reverse() } else { order };
-            if order.is_ne() {
-                return order;
-            }
-        }
-        std::cmp::Ordering::Equal
-    });
-    let most = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-    let limit = query.limit.map_or(usize::MAX, most);
-    rows.into_iter().skip(most(query.offset)).take(limit).map(|r| r.cells).collect()
+    query.shown(rows.into_iter().map(|row| (row.keys, row.cells)).collect())
 }
 
 /// A figure of a column as ROUND shows it: the estimate to the nearest, the ends of the interval outwards.
 pub(super) fn rounded(query: &Query, column: usize, figure: ResultFigure) -> ResultFigure {
-    let Some(&(_, decimals)) = query.rounded.iter().find(|r| r.0 == column) else { return figure };
-    let scale = libm::pow(10.0, f64::from(decimals.abs()));
-    let to = |x: f64, how: fn(f64) -> f64| {
-        let y = if decimals < 0 { how(x / scale) * scale } else { how(x * scale) / scale };
-        if y.is_finite() { y } else { x }
-    };
     ResultFigure {
-        estimate: to(figure.estimate, libm::round),
-        low: to(figure.low, libm::floor),
-        high: to(figure.high, libm::ceil),
+        estimate: query.round(column, figure.estimate, libm::round),
+        low: query.round(column, figure.low, libm::floor),
+        high: query.round(column, figure.high, libm::ceil),
         ..figure
     }
 }
@@ -344,6 +324,7 @@ mod tests {
         let query = |decimals| Query {
             columns: vec![SelectColumn::Count { name: "n".into() }],
             group_by: Vec::new(),
+            sets: Vec::new(),
             filter: Filter::everything(),
             aggregates: Vec::new(),
             order_by: Vec::new(),

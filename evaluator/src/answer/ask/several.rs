@@ -14,14 +14,16 @@ use super::compare::{Party, compare};
 use super::explain::explain;
 use super::options::Options;
 use super::query::asked;
+use super::union;
 use crate::answer::error::QueryError;
 use crate::answer::tell::open::Answers;
 use crate::answer::tell::{Teller, pool::Pooled};
+use crate::cube::Level;
 use crate::plan::Mode;
 use crate::release::{Dataset, SignerKind};
-use crate::render::{Explained, ResultTable};
-use crate::sql::Query;
+use crate::render::{Explained, Naming, ResultTable};
 use crate::sql::meaning::Meaning;
+use crate::sql::{Query, SelectColumn};
 use serde_json::{Map, Value};
 
 /// Releases of one dataset. With a single one, the same as that one.
@@ -143,9 +145,43 @@ impl Several {
 
     /// Answers one SELECT, which may name any of the releases after FROM.
     pub(crate) fn select(&self, sql: &str, options: &Options) -> Result<ResultTable, QueryError> {
+        if let Some(table) = union::below(sql, options, |part| self.select(part, options))? {
+            return Ok(table);
+        }
         let mut table = self.answer(sql, options)?;
         table.notes.extend(self.aside.iter().cloned());
+        if options.naming != Naming::Codes {
+            table.notes.extend(self.called_differently(sql));
+        }
         Ok(table)
+    }
+
+    /// Where labels are shown and two releases have different ones for one code: the first of these codes.
+    fn called_differently(&self, sql: &str) -> Option<String> {
+        let read = self.read(sql);
+        let mut known = self.releases.iter().zip(&read).filter_map(|(r, q)| Some((r, q.as_ref().ok()?)));
+        let (first, query) = known.next()?;
+        let level = |column: &SelectColumn| match column {
+            SelectColumn::Group { level, .. } => Some(*level),
+            _ => None,
+        };
+        let labels = |r: &'_ Answers, at: Level| -> Option<Vec<String>> {
+            Some(r.cube().dimensions.get(at.dimension)?.labels(at.level)?.to_vec())
+        };
+        known.find_map(|(other, theirs)| {
+            query.columns.iter().zip(&theirs.columns).find_map(|(a, b)| {
+                let (at, own) = (level(a)?, level(b)?);
+                let (ours, theirs) = (labels(first, at)?, labels(other, own)?);
+                let mut pairs = ours.iter().zip(&theirs).enumerate();
+                let differ = |(_, (a, b)): &(usize, (&String, &String))| !a.is_empty() && !b.is_empty() && a != b;
+                let (node, (ours, theirs)) = pairs.find(differ)?;
+                let (name, code) = (first.cube().level_name(at), at.of(first.cube()).labels.get(node)?);
+                let (first, other) = (first.title(), other.title());
+                Some(format!(
+                    "Labels contradict each other: {name} {code} is '{ours}' in {first} and '{theirs}' in {other}. The labels of {first} are shown."
+                ))
+            })
+        })
     }
 
     fn answer(&self, sql: &str, options: &Options) -> Result<ResultTable, QueryError> {

@@ -9,6 +9,7 @@ use crate::answer::error::QueryError;
 use crate::answer::figure::question::{Question, Row};
 use crate::answer::figure::{Answered, Figure, Pairs};
 use crate::answer::tell::{AllRows, Errors, Teller};
+use crate::cube::Level;
 use crate::joint::{How, MaxZ, Noise, without_traces};
 use crate::render::Together;
 use crate::sql::Aggregate;
@@ -93,7 +94,8 @@ fn noises(
     let aggregates = asked.aggregates.len();
     let portions: Vec<&[Aggregate]> = asked.portions.iter().map(|p| &p.aggregates[..]).collect();
     let group_by = &asked.query.group_by;
-    let all = AllRows { portions: &portions, group_by, rows: &places, most: MOST };
+    let coarser: Vec<&[Level]> = (0..portions.len()).map(|portion| asked.levels(portion)).collect();
+    let all = AllRows { portions: &portions, group_by, coarser: &coarser, rows: &places, most: MOST };
     let Some(law) = teller.jointly(&all)? else { return Ok(None) };
     let weights: Vec<Vec<f64>> =
         linear.iter().filter_map(|(_, f)| f.weights(aggregates).into_iter().next()).collect();

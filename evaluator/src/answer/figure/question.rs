@@ -6,9 +6,9 @@ use super::Figure;
 use super::quantile::Quantile;
 use crate::answer::error::QueryError;
 use crate::answer::tell::{Family, Teller, Told};
-use crate::cube::{Categories, Cube, Filter};
+use crate::cube::{Categories, Cube, Filter, Level};
 use crate::render::{ColumnKind, Naming, ResultCell};
-use crate::sql::{Aggregate, Portion, Present, Query, SelectColumn, SqlError};
+use crate::sql::{Aggregate, GroupingSet, Portion, Present, Query, SelectColumn, SqlError};
 
 /// A query whose figures are resolved.
 #[derive(Clone)]
@@ -44,7 +44,10 @@ impl<'a> Question<'a> {
         let quantiles = quantiles.collect::<Result<_, _>>()?;
         let count = Aggregate::rows(query.filter.clone(), None);
         let figures = query.columns.iter().map(|column| match column {
-            SelectColumn::Group { .. } | SelectColumn::Band { .. } | SelectColumn::Quantile { .. } => None,
+            SelectColumn::Group { .. }
+            | SelectColumn::Band { .. }
+            | SelectColumn::Grouping { .. }
+            | SelectColumn::Quantile { .. } => None,
             SelectColumn::Count { .. } => {
                 let at = aggregates.iter().position(|a| *a == count).unwrap_or_else(|| {
                     aggregates.push(count.clone());
@@ -82,7 +85,14 @@ impl<'a> Question<'a> {
 
     /// Where a row stands.
     pub(crate) fn place<'b>(&'b self, portion: usize, nodes: &'b [u32]) -> Place<'b> {
-        Place { ranks: self.portions.get(portion).map_or(&[], |p| &p.ranks), nodes }
+        let own = self.portions.get(portion);
+        Place { set: own.map_or(0, |p| p.set), ranks: own.map_or(&[], |p| &p.ranks), nodes }
+    }
+
+    /// The levels that the rows of a portion are groups of.
+    pub(crate) fn levels(&self, portion: usize) -> &[Level] {
+        let set = self.portions.get(portion).and_then(|p| self.query.sets.get(p.set));
+        set.map_or(&self.query.group_by, |set| &set.levels)
     }
 }
 
@@ -98,20 +108,21 @@ pub(crate) struct Row {
 pub(in crate::answer) fn rows(teller: &dyn Teller, asked: &Question) -> Result<Vec<Row>, QueryError> {
     let (query, cube) = (asked.query, teller.cube());
     let (mut rows, most) = (Vec::new(), teller.most_rows());
-    // Without groups there is one row, also of nothing, as SQL has it.
-    let one = query.group_by.is_empty() && query.bands.is_empty();
     for (portion, own) in asked.portions.iter().enumerate() {
-        let present = Present::new(&own.filter, &query.group_by, cube);
+        let group_by = asked.levels(portion);
+        let present = Present::new(&own.filter, group_by, cube);
+        // Without groups there is one row, also of nothing, as SQL has it.
+        let one = group_by.iter().all(|l| l.level == 0) && own.ranks.iter().all(|r| *r == Portion::ALL);
         let groups = match one {
-            true => vec![Vec::new()],
-            false => present
-                .rows(&query.group_by, cube, most)
-                .map_err(|rows| QueryError::TooManyRows { rows, most })?,
+            true => vec![vec![0; group_by.len()]],
+            false => {
+                present.rows(group_by, cube, most).map_err(|rows| QueryError::TooManyRows { rows, most })?
+            }
         };
-        let family = Family { figures: &own.aggregates, group_by: &query.group_by, rows: &groups };
+        let family = Family { figures: &own.aggregates, group_by, rows: &groups };
         rows.extend(teller.tell(&family)?.into_iter().map(|told| Row { portion, told }));
     }
-    if !query.bands.is_empty() {
+    if !query.bands.is_empty() || query.sets.len() > 1 {
         let labels = Labels::new(query, cube);
         rows.sort_by_cached_key(|row| {
             let order = labels.order(asked.place(row.portion, &row.told.nodes));
@@ -125,6 +136,8 @@ pub(in crate::answer) fn rows(teller: &dyn Teller, asked: &Question) -> Result<V
 /// Which row of an answer it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Place<'a> {
+    /// Which of the query's sets of groups it is of.
+    pub set: usize,
     /// The place of each of its bands.
     pub ranks: &'a [usize],
     /// The node of each level of GROUP BY.
@@ -134,24 +147,46 @@ pub(crate) struct Place<'a> {
 pub(crate) struct Labels<'a> {
     query: &'a Query,
     cube: &'a Cube,
-    /// For each column of SELECT that shows a level above the one grouped by: the node there of every node.
-    above: Vec<Option<Vec<u32>>>,
+    /// For each set of groups and each column of SELECT what it shows.
+    shown: Vec<Vec<Shows>>,
+}
+
+/// What a column shows of the nodes of its group.
+enum Shows {
+    /// Their own labels, or it is no level.
+    Own,
+    /// Those of a level above: the node there of every node.
+    Above(Vec<u32>),
+    /// Nothing: rows are not told apart by it.
+    Null,
 }
 
 impl<'a> Labels<'a> {
     pub(crate) fn new(query: &'a Query, cube: &'a Cube) -> Labels<'a> {
-        let above = query.columns.iter().map(|column| {
-            let SelectColumn::Group { index, level, .. } = column else { return None };
-            let grouped = query.group_by.get(*index).filter(|grouped| *grouped != level)?;
-            Some(cube.dimensions.get(level.dimension)?.ancestors(grouped.level, level.level))
-        });
-        Labels { query, cube, above: above.collect() }
+        let of = |set: &GroupingSet, column: &SelectColumn| match column {
+            SelectColumn::Group { level, .. } if !set.named.contains(level) => Shows::Null,
+            SelectColumn::Group { index, level, .. } => match set.levels.get(*index) {
+                Some(grouped) if grouped != level => {
+                    Shows::Above(cube.dimensions[level.dimension].ancestors(grouped.level, level.level))
+                }
+                _ => Shows::Own,
+            },
+            SelectColumn::Band { index, .. } if set.bands.get(*index) == Some(&false) => Shows::Null,
+            _ => Shows::Own,
+        };
+        let shown = query.sets.iter().map(|set| query.columns.iter().map(|c| of(set, c)).collect());
+        Labels { query, cube, shown: shown.collect() }
+    }
+
+    fn shows(&self, column: usize, at: Place) -> &Shows {
+        self.shown.get(at.set).and_then(|set| set.get(column)).unwrap_or(&Shows::Own)
     }
 
     pub(crate) fn kind(&self, column: &SelectColumn) -> ColumnKind {
         match column {
             SelectColumn::Group { level, .. } => ColumnKind::of_level(level.of(self.cube)),
             SelectColumn::Band { .. } => ColumnKind::Text,
+            SelectColumn::Grouping { .. } => ColumnKind::Integer,
             SelectColumn::Count { .. } | SelectColumn::Quantile { .. } | SelectColumn::Figure { .. } => {
                 ColumnKind::Figure
             }
@@ -160,31 +195,49 @@ impl<'a> Labels<'a> {
 
     /// The labels of a row: those of its levels, then those of its bands.
     pub(crate) fn row(&self, at: Place) -> Vec<String> {
-        let levels = self.query.group_by.iter().map(|level| level.of(self.cube));
-        let levels = levels.zip(at.nodes).map(|(level, &n)| level.labels[n as usize].clone());
+        let levels = self.query.sets.get(at.set).map_or(&self.query.group_by, |set| &set.levels);
+        let levels = levels.iter().zip(at.nodes).filter(|(level, _)| level.level > 0);
+        let levels = levels.map(|(level, &n)| level.of(self.cube).labels[n as usize].clone());
         let bands = self.query.bands.iter().zip(at.ranks).filter(|(b, _)| b.above.is_none());
         levels.chain(bands.filter_map(|(b, &rank)| Some(b.each.get(rank)?.0.clone()))).collect()
     }
 
     /// The level that a column of SELECT shows, and the node of it.
-    fn shown(&self, column: usize, nodes: &[u32]) -> Option<(&'a Categories, u32)> {
+    fn shown(&self, column: usize, at: Place) -> Option<(&'a Categories, u32)> {
         let SelectColumn::Group { index, level, .. } = self.query.columns.get(column)? else { return None };
-        let node = *nodes.get(*index)?;
-        let node = match self.above.get(column)? {
-            Some(above) => *above.get(node as usize)?,
-            None => node,
+        let node = *at.nodes.get(*index)?;
+        let node = match self.shows(column, at) {
+            Shows::Null => return None,
+            Shows::Above(above) => *above.get(node as usize)?,
+            Shows::Own => node,
         };
         Some((level.of(self.cube), node))
     }
 
-    /// What a column of SELECT says of a row; nothing where it is no label.
+    /// Whether a row is not told apart by what `GROUPING` asks about.
+    fn together(&self, level: Option<Level>, band: usize, at: Place) -> bool {
+        let set = self.query.sets.get(at.set);
+        set.is_some_and(|set| match level {
+            Some(level) => !set.named.contains(&level),
+            None => set.bands.get(band) == Some(&false),
+        })
+    }
+
+    /// What a column of SELECT says of a row; nothing where it is no label, or NULL.
     pub(crate) fn label(&self, column: usize, at: Place) -> String {
-        if let Some(SelectColumn::Band { index, .. }) = self.query.columns.get(column) {
-            let band = self.query.bands.get(*index).zip(at.ranks.get(*index));
-            return band.and_then(|(b, &rank)| Some(b.each.get(rank)?.0.clone())).unwrap_or_default();
+        match self.query.columns.get(column) {
+            Some(SelectColumn::Band { index, .. }) => {
+                let band = self.query.bands.get(*index).zip(at.ranks.get(*index));
+                band.and_then(|(b, &rank)| Some(b.each.get(rank)?.0.clone())).unwrap_or_default()
+            }
+            Some(SelectColumn::Grouping { level, band, .. }) => {
+                u8::from(self.together(*level, *band, at)).to_string()
+            }
+            _ => {
+                let shown = self.shown(column, at);
+                shown.and_then(|(level, node)| level.labels.get(node as usize)).cloned().unwrap_or_default()
+            }
         }
-        let label = self.shown(column, at.nodes).and_then(|(level, node)| level.labels.get(node as usize));
-        label.cloned().unwrap_or_default()
     }
 
     /// What people call the codes that a column of SELECT shows, where that is said.
@@ -212,9 +265,13 @@ impl<'a> Labels<'a> {
 
     /// The cells of a row in these columns.
     pub(crate) fn cells(&self, column: usize, at: Place, naming: Naming) -> Vec<ResultCell> {
+        if let Shows::Null = self.shows(column, at) {
+            let columns = self.columns(column, naming).len();
+            return vec![ResultCell::NULL; columns];
+        }
         let code = self.label(column, at);
         let label = self.called(column).filter(|_| naming != Naming::Codes).map(|labels| {
-            let node = self.shown(column, at.nodes).map(|(_, node)| node as usize);
+            let node = self.shown(column, at).map(|(_, node)| node as usize);
             node.and_then(|node| labels.get(node)).cloned().unwrap_or_default()
         });
         match (naming, label) {
@@ -224,17 +281,21 @@ impl<'a> Labels<'a> {
         }
     }
 
-    /// What a column of labels is sorted by: their own order.
+    /// What a column of labels is sorted by: their own order, and NULL last.
     pub(crate) fn rank(&self, column: usize, at: Place) -> f64 {
-        if let Some(SelectColumn::Band { index, .. }) = self.query.columns.get(column) {
-            return at.ranks.get(*index).map_or(0.0, |&rank| rank as f64);
+        match self.query.columns.get(column) {
+            _ if matches!(self.shows(column, at), Shows::Null) => f64::INFINITY,
+            Some(SelectColumn::Band { index, .. }) => at.ranks.get(*index).map_or(0.0, |&rank| rank as f64),
+            Some(SelectColumn::Grouping { level, band, .. }) => {
+                f64::from(u8::from(self.together(*level, *band, at)))
+            }
+            _ => self.shown(column, at).map_or(0.0, |(_, node)| f64::from(node)),
         }
-        self.shown(column, at.nodes).map_or(0.0, |(_, node)| f64::from(node))
     }
 
     /// What rows come in the order of, before ORDER BY: plain groups in that of their nodes, bands in that of the labels that are shown.
     pub(crate) fn order(&self, at: Place) -> Vec<f64> {
-        if self.query.bands.iter().all(|b| b.above.is_some()) {
+        if self.query.sets.len() == 1 && self.query.bands.iter().all(|b| b.above.is_some()) {
             return at.nodes.iter().map(|&node| f64::from(node)).collect();
         }
         let labels = (0..self.query.columns.len()).filter(|&c| self.query.columns[c].is_label());

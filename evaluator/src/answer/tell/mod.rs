@@ -43,13 +43,20 @@ pub struct AllRows<'a> {
     pub portions: &'a [&'a [Aggregate]],
     /// The levels.
     pub group_by: &'a [Level],
+    /// For each portion its own levels, each the same or a coarser one; with none all have the same.
+    pub coarser: &'a [&'a [Level]],
     /// Each with its portion, and a node of every level.
     pub rows: &'a [(usize, &'a [u32])],
     /// The most coefficients of noises that are worth it.
     pub most: usize,
 }
 
-impl AllRows<'_> {
+impl<'a> AllRows<'a> {
+    /// The levels of a portion's rows.
+    pub(crate) fn levels(&self, portion: usize) -> &'a [Level] {
+        self.coarser.get(portion).copied().unwrap_or(self.group_by)
+    }
+
     /// How many figures a row has.
     pub(crate) fn figures(&self) -> usize {
         self.portions.first().map_or(0, |p| p.len())

@@ -13,6 +13,8 @@ fn rows_share_their_noises() {
         BANDS[0],
         BANDS[1],
         OVER,
+        SETS[0],
+        SETS[1],
         FIGURES,
         "SELECT c.half, a, COUNT(*) AS n, SUM(COUNT(*)) OVER (PARTITION BY a) AS all_of FROM t WHERE c <> 'p' GROUP BY c.half, a",
     ];
@@ -26,6 +28,7 @@ fn rows_share_their_noises() {
             let rows = placed(&plan, &asked, measured(&plan, &TRUTH, |_, _| 0));
             let nodes: Vec<(usize, &[u32])> = rows.iter().map(|(at, g)| (*at, &g.nodes[..])).collect();
             let portions: Vec<&[_]> = asked.portions.iter().map(|p| &p.aggregates[..]).collect();
+            let coarser: Vec<&[Level]> = (0..portions.len()).map(|at| asked.levels(at)).collect();
             let aggregates = asked.aggregates.len();
             let width = rows.len() * aggregates;
             let mut dense = vec![0.0; width * width];
@@ -48,6 +51,7 @@ fn rows_share_their_noises() {
                 .joint_rows(&AllRows {
                     portions: &portions,
                     group_by: &query.group_by,
+                    coarser: &coarser,
                     rows: &nodes,
                     most: 1 << 20,
                 })
@@ -71,6 +75,7 @@ fn rows_share_their_noises() {
                     .joint_rows(&AllRows {
                         portions: &portions,
                         group_by: &query.group_by,
+                        coarser: &coarser,
                         rows: &nodes,
                         most: 10
                     })
@@ -99,6 +104,15 @@ fn all_intervals_of_bands_cover_together() {
     );
 }
 
+/// The same of subtotals, which rest on the noises of their parts.
+#[test]
+fn all_intervals_of_subtotals_cover_together() {
+    cover_together(
+        "SELECT a, b, COUNT(*) AS n, SUM(COUNT(*)) OVER (PARTITION BY a ORDER BY b) AS d FROM t GROUP BY a, b",
+    );
+    cover_together("SELECT a, b, COUNT(*) AS n, SUM(b) AS s FROM t GROUP BY ROLLUP (a, b)");
+}
+
 fn cover_together(sql: &str) {
     let cube = cube();
     let query = Query::parse(sql, &cube).unwrap();
@@ -117,12 +131,14 @@ fn cover_together(sql: &str) {
         let placed = placed(&plan, &asked, measured(&plan, &TRUTH, |_, _| 0));
         let nodes: Vec<(usize, &[u32])> = placed.iter().map(|(at, g)| (*at, &g.nodes[..])).collect();
         let portions: Vec<&[_]> = asked.portions.iter().map(|p| &p.aggregates[..]).collect();
+        let coarser: Vec<&[Level]> = (0..portions.len()).map(|at| asked.levels(at)).collect();
         let evaluator =
             Evaluator::new(Recovery::new(cube.clone(), plan.clone(), Vec::<Vec<i64>>::new()).unwrap());
         let joint = evaluator
             .joint_rows(&AllRows {
                 portions: &portions,
                 group_by: &query.group_by,
+                coarser: &coarser,
                 rows: &nodes,
                 most: 1 << 20,
             })

@@ -10,7 +10,7 @@ use crate::sql::error::SqlError;
 use crate::sql::expression::Stretch;
 use crate::sql::literal::{Literal, literal};
 use crate::sql::names::list;
-use crate::sql::tree::{Args, Expr, Function, Neighbours, Node, Order, Window};
+use crate::sql::tree::{Args, Expr, Function, Nearby, Node, Order, Window};
 
 /// Over which units a figure of a row is taken: see [`crate::sql::Aggregate`].
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -69,7 +69,7 @@ impl Figures<'_> {
         };
         let kept = self.partition(partition)?;
         let span = match away {
-            Some((at, _)) => Some(Neighbours { from: Some(at), to: Some(at) }).filter(|_| span.is_none()),
+            Some((at, _)) => Some(Nearby { from: Some(at), to: Some(at) }).filter(|_| span.is_none()),
             None => *span,
         };
         let by = match &order[..] {
@@ -91,7 +91,7 @@ impl Figures<'_> {
         {
             self.alone(own, &kept, expr)?;
         }
-        let Neighbours { from, to } = span.unwrap_or(Neighbours { from: None, to: Some(0) });
+        let Nearby { from, to } = span.unwrap_or(Nearby { from: None, to: Some(0) });
         let is_row = away.is_some_and(|(_, is_row)| is_row);
         let stretch = Stretch { band, from, to, descending: by.descending, is_row };
         Ok(Scope { partition: Some(kept), stretch: Some(stretch) })

@@ -10,6 +10,7 @@ fn unnamed(mut query: Query) -> Query {
         match column {
             SelectColumn::Group { name, .. }
             | SelectColumn::Band { name, .. }
+            | SelectColumn::Grouping { name, .. }
             | SelectColumn::Count { name }
             | SelectColumn::Quantile { name, .. }
             | SelectColumn::Figure { name, .. } => name.clear(),

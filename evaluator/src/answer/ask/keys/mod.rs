@@ -6,6 +6,7 @@
 
 use crate::answer::ask::options::Options;
 use crate::answer::ask::query::asked;
+use crate::answer::ask::union;
 use crate::answer::error::QueryError;
 use crate::answer::figure::question::{self, Labels, Question, Row};
 use crate::answer::tell::{Family, Teller};
@@ -151,6 +152,9 @@ impl Questions {
         options: &Options,
         estimator: Estimator,
     ) -> Result<ResultTable, QueryError> {
+        if let Some(table) = union::below(sql, options, |part| self.select(part, options, estimator))? {
+            return Ok(table);
+        }
         let (query, cube) = self.read(sql)?;
         asked(&Keyed::new(self, cube, estimator), &query, options)
     }
@@ -185,7 +189,7 @@ impl Questions {
             let filter = asked.portions.get(row.portion).map_or(&query.filter, |p| &p.filter).clone();
             let rows = [row.told.nodes.clone()];
             let figures = [Aggregate::rows(filter, None)];
-            let family = Family { figures: &figures, group_by: &query.group_by, rows: &rows };
+            let family = Family { figures: &figures, group_by: asked.levels(row.portion), rows: &rows };
             let told = teller.tell(&family)?;
             let Some(sums) = told.first().and_then(|t| t.law.sums()) else { return Ok(None) };
             let cells = sums.figures.first().map_or(0, |cells| cells.len() as u64);

@@ -82,13 +82,17 @@ impl<S: Source> Teller for Pool<'_, S> {
     }
 
     fn jointly(&self, every: &AllRows) -> Result<Option<JointLaw>, QueryError> {
-        let AllRows { portions, group_by, rows, most } = *every;
+        let AllRows { portions, rows, most, .. } = *every;
         let width = every.figures();
         let mut asked: Vec<WantedSums> = self.tables.iter().map(|_| WantedSums::default()).collect();
         let mut noises: Vec<(Noise, Vec<f64>)> = Vec::new();
         let mut measured: HashMap<usize, usize> = HashMap::new();
-        let families: Vec<Family> =
-            portions.iter().map(|figures| Family { figures, group_by, rows: &[] }).collect();
+        let own = (0..portions.len()).map(|p| every.levels(p));
+        let families: Vec<Family> = portions
+            .iter()
+            .zip(own)
+            .map(|(figures, group_by)| Family { figures, group_by, rows: &[] })
+            .collect();
         let mut all: Vec<Rows<S>> = families.iter().map(|family| Rows::new(self, family)).collect();
         for (r, &(portion, node)) in rows.iter().enumerate() {
             let Some(own) = all.get_mut(portion) else { return Ok(None) };
@@ -123,6 +127,7 @@ impl<S: Source> Teller for Pool<'_, S> {
             let Some(law) = tables.evaluator.joint_rows(&AllRows {
                 portions: &[&asked.sums],
                 group_by: &[],
+                coarser: &[],
                 rows: &[(0, &[])],
                 most,
             })?

@@ -377,11 +377,11 @@ impl<S: Source> Evaluator<S> {
     /// of it is lumped. For statements about all groups together their errors must be combinations of the *same* noises, so here the nodes
     /// of all groups are told apart at once, and only what no group and no condition tells apart is lumped.
     pub fn joint_rows(&self, all: &AllRows) -> Result<Option<JointLaw>, AnswerError> {
-        let AllRows { portions, group_by, rows, most } = *all;
+        let AllRows { portions, group_by, rows, most, .. } = *all;
         let (aggregates, width) = (all.figures(), all.width());
         // Aggregate `i` of portion `p` is part `p · aggregates + i`.
-        let of_all = portions.iter().copied().flatten();
-        let parts: Vec<Part> = of_all.map(|a| self.part(a, group_by)).collect::<Result<_, _>>()?;
+        let of_all = portions.iter().enumerate().flat_map(|(p, own)| own.iter().map(move |a| (p, a)));
+        let parts: Vec<Part> = of_all.map(|(p, a)| self.part(a, all.levels(p))).collect::<Result<_, _>>()?;
         let lump = |side: &Side| {
             let at = self.recovery.frame().axes[side.dim].rung(side.level).unwrap_or(0);
             let mut known = Numbers::default();

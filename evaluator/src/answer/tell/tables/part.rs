@@ -136,10 +136,14 @@ impl<S: Source> Evaluator<S> {
             group_by
                 .iter()
                 .enumerate()
-                .find(|&(i, at)| at.dimension == dim && kept(i))
+                .find(|&(i, at)| at.dimension == dim && at.level > 0 && kept(i))
                 .map(|(i, at)| (i, at.level))
         };
-        let groups = group_by.iter().enumerate().filter(|&(i, _)| kept(i)).map(|(_, at)| at.dimension);
+        let groups = group_by
+            .iter()
+            .enumerate()
+            .filter(|&(i, at)| at.level > 0 && kept(i))
+            .map(|(_, at)| at.dimension);
         let mut dims: Vec<usize> = filter.dims.iter().map(|c| c.dim).chain(groups).collect();
         dims.sort_unstable();
         dims.dedup();
