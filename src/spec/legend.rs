@@ -58,6 +58,8 @@ struct Labels<'d> {
     of: BTreeMap<usize, BTreeMap<usize, Placed>>,
     /// For each level its nodes by their codes.
     nodes: Vec<HashMap<&'d str, usize>>,
+    /// By level and label the code that has it.
+    called: HashMap<(usize, String), String>,
 }
 
 impl<'d> Labels<'d> {
@@ -65,7 +67,7 @@ impl<'d> Labels<'d> {
         let by_code =
             |level: &'d crate::cube::Categories| level.labels.iter().map(String::as_str).zip(0..).collect();
         let nodes = dimension.levels.iter().map(by_code).collect();
-        Labels { dimension, of: BTreeMap::new(), nodes }
+        Labels { dimension, of: BTreeMap::new(), nodes, called: HashMap::new() }
     }
 
     /// The level with this name; the finest one also by the dimension's.
@@ -88,6 +90,25 @@ impl<'d> Labels<'d> {
             let wrong = place(format!("`{code}` has two labels")).label("the second one");
             let same = *first_file == file;
             sink.push(if same { wrong.related(first.clone(), "the first one") } else { wrong });
+            return;
+        }
+        // A label stands in the place of its code: readers could not tell two rows apart.
+        let code_too = self.nodes.get(level).and_then(|nodes| nodes.get(label.as_str()));
+        if code_too.is_some_and(|other| *other != node) {
+            sink.push(
+                place(format!("the label of `{code}` is `{label}`, which is another code"))
+                    .label("has a label"),
+            );
+            return;
+        }
+        if let Some(first) = self.called.insert((level, label.clone()), code.to_owned()) {
+            sink.push(
+                place(format!("`{first}` and `{code}` have one label, `{label}`"))
+                    .label("the second one")
+                    .help(
+                        "if they are one category, let the data or a level have one code for them".to_owned(),
+                    ),
+            );
             return;
         }
         self.of.entry(level).or_default().insert(node, (label, file, span));

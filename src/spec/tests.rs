@@ -64,15 +64,17 @@ fn legends() {
     }]);
     assert_eq!(said, wanted);
     assert_eq!(spec.attachments, [("x.csv".to_owned(), file.as_bytes().to_vec())]);
-    let inline = read("labels = { 2 = 'two', 0 = 'none', band = { high = 'many' } }").unwrap();
+    let inline = read("labels = { 2 = 'two', 0 = 'none', band = { high = 'many', low = 'two' } }").unwrap();
     assert_eq!(inline.cube.dimensions[0].called(2), ["none", "1", "two"]);
-    assert_eq!(inline.cube.dimensions[0].called(1), ["low", "many"]);
+    assert_eq!(inline.cube.dimensions[0].called(1), ["two", "many"]);
     assert!(read("").unwrap().words().legends.is_empty());
     for (said, why) in [
         ("labels = { 3 = 'three' }", "`3` is no category of `x`"),
         ("labels = { bond = { low = 'few' } }", "`x` has no level `bond`"),
         ("labels = { 0 = \"a\\u001bb\" }", "the label of `0` is no line for people"),
         ("labels = { 0 = ' ' }", "the label of `0` is empty"),
+        ("labels = { 0 = 'few', 2 = 'few' }", "`0` and `2` have one label, `few`"),
+        ("labels = { 0 = '2' }", "the label of `0` is `2`, which is another code"),
         ("labels = 3", "`labels` is not a table, or the name of a file"),
         ("labels = 'none.csv'", "cannot read `none.csv`"),
         ("labels = 'other.csv'", "lacks the column `code` or `label`"),

@@ -174,7 +174,8 @@ impl Counted<'_> {
             }
             _ => None,
         };
-        self.query.columns.iter().filter_map(figure).collect()
+        let rounded = |(at, c)| figure(c).map(|value| self.query.round(at, value, libm::round));
+        self.query.columns.iter().enumerate().filter_map(rounded).collect()
     }
 }
 
@@ -254,7 +255,7 @@ pub fn beside(
     let answer = of.select(sql, asked);
     let odd =
         query.columns.iter().any(|c| matches!(c, SelectColumn::Quantile { .. } | SelectColumn::Band { .. }));
-    if odd || !query.bands.is_empty() {
+    if odd || !query.bands.is_empty() || query.sets.len() > 1 {
         return Err(RecordsError::Question);
     }
     let counted = held.count(cube, query)?;
@@ -264,13 +265,16 @@ pub fn beside(
         Err(error) => return Err(wrong(error)),
     };
     let columns = columns(cube, query, answer.is_some());
-    let label = |c: &SelectColumn, nodes: &[u32]| match c {
+    let node = |c: &SelectColumn, nodes: &[u32]| match c {
         SelectColumn::Group { index, level, .. } => {
             let own = query.group_by[*index];
             let up = cube.dimensions[level.dimension].ancestors(own.level, level.level);
-            level.of(cube).labels[up[nodes[*index] as usize] as usize].clone()
+            Some((level.of(cube), up[nodes[*index] as usize]))
         }
-        _ => String::new(),
+        _ => None,
+    };
+    let label = |c: &SelectColumn, nodes: &[u32]| {
+        node(c, nodes).map_or(String::new(), |(level, node)| level.labels[node as usize].clone())
     };
     let labels = |nodes: &[u32]| -> Vec<String> {
         query.columns.iter().filter(|c| c.is_label()).map(|c| label(c, nodes)).collect()
@@ -298,20 +302,25 @@ pub fn beside(
             }
         }
         None => {
+            let mut all = Vec::new();
             for nodes in &counted.found {
                 let figures = counted.figures(nodes);
                 let mut figures = figures.iter();
-                let mut row = Vec::new();
+                let (mut row, mut keys) = (Vec::new(), Vec::new());
                 for c in &query.columns {
                     if c.is_label() {
+                        keys.push(node(c, nodes).map_or(0.0, |(_, node)| f64::from(node)));
                         row.push(ResultCell::Label(label(c, nodes)));
                     } else {
-                        row.push(ResultCell::Number(figures.next().copied().unwrap_or(f64::NAN)));
+                        let figure = figures.next().copied().unwrap_or(f64::NAN);
+                        keys.push(figure);
+                        row.push(ResultCell::Number(figure));
                         row.push(ResultCell::Label("not known".into()));
                     }
                 }
-                rows.push(row);
+                all.push((keys, row));
             }
+            rows = query.shown(all);
         }
     }
     let mut out = ResultTable::new(columns, rows, asked.level);
