@@ -1,8 +1,10 @@
 //! Sums and means, from rows to answers: against the rows themselves, against brute force, and over many releases.
 
 mod clamping;
+mod copies;
 pub(super) mod objectives;
 mod skewed;
+mod told;
 mod weighing;
 
 use super::tests::{released_by, released_from, spec};
@@ -34,7 +36,11 @@ fn rows() -> (String, Vec<(usize, usize, Option<f64>)>) {
         let (sex, age) = (i % 2, i % 3);
         let cell = pay.map_or(String::new(), |v| format!("{v}"));
         text.push_str(&format!("{},{age},{cell}\n", ["F", "M"][sex]));
-        all.push((sex, age, pay.map(|v| 2.0 * (v.clamp(-10.0, 1000.0) / 2.0).round_ties_even())));
+        all.push((
+            sex,
+            age,
+            pay.map(|v| 2.0 * (v.clamp(-10.0, 1000.0) / 2.0 + 5.0).round_ties_even() - 10.0),
+        ));
     }
     (text, all)
 }
@@ -521,7 +527,7 @@ fn what_sums_are_refused() {
         ("sum = [\"pay\"]", "sum = [\"pay\"]\nweight = { page = 1 }", "not summed"),
         ("sum = [\"pay\"]", "count = false", "without `sum`"),
         ("name = \"pay\"", "name = \"age\"", "cannot be called"),
-        ("[[amount]]", "[[recipient]]\nname = \"x\"\nrho = 1\n[[amount]]", "beside `recipient`"),
+        ("[[amount]]", "[asked]\nqueries = []\n[[amount]]", "beside `asked`"),
     ] {
         let found = read(from, to);
         assert!(found.contains(why), "{to}: {found}");
