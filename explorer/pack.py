@@ -1,0 +1,105 @@
+"""Packs a crate in WebAssembly and the page around it into one HTML file.
+
+The compiler is the one at hand where it knows the target, with rustup's help where that can add it, and else Debian's (rustc-web, cargo-web,
+rust-web-src), which compiles the standard library, too. Nothing beside Python's own library is needed.
+"""
+
+import base64
+import gzip
+import hashlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+REPO = pathlib.Path(__file__).resolve().parents[1]
+TARGET = "wasm32-unknown-unknown"
+
+
+def knows(rustc):
+    """Whether a compiler has the target's standard library."""
+    if not shutil.which(rustc):
+        return False
+    ask = [rustc, "--print", "target-libdir", "--target", TARGET]
+    found = subprocess.run(ask, capture_output=True, text=True, cwd=REPO)
+    return found.returncode == 0 and any(pathlib.Path(found.stdout.strip()).glob("libstd-*.rlib"))
+
+
+def debians():
+    """Debian's compiler with the sources of its standard library, if it is installed: the environment and the words for cargo."""
+    cargo = pathlib.Path("/usr/bin/cargo")
+    rustc = pathlib.Path("/usr/bin/rustc")
+    if not (cargo.exists() and rustc.exists()):
+        return None
+    root = subprocess.run([rustc, "--print", "sysroot"], capture_output=True, text=True).stdout.strip()
+    if not (pathlib.Path(root) / "lib/rustlib/src/rust/library/std").exists():
+        return None
+    # Its compiler comes without the linker of its own: LLVM's newest one.
+    linkers = [f"wasm-ld-{version}" for version in range(30, 13, -1)] + ["wasm-ld"]
+    linker = next(filter(shutil.which, linkers), None)
+    if linker is None:
+        return None
+    environment = {"RUSTC_BOOTSTRAP": "1", "RUSTC": str(rustc), "CARGO": str(cargo)}
+    environment["CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER"] = linker
+    return environment, [str(cargo)], ["-Zbuild-std=std,panic_abort"]
+
+
+def compiler():
+    if os.environ.get("MARGINS_WASM") != "debian":
+        if not knows("rustc") and shutil.which("rustup"):
+            subprocess.run(["rustup", "target", "add", TARGET])
+        if knows("rustc"):
+            return {}, ["cargo"], []
+    found = debians()
+    if found is None:
+        sys.exit(f"no compiler for {TARGET}: `rustup target add {TARGET}`, or on Debian `apt-get install rustc-web cargo-web rust-web-src lld`")
+    return found
+
+
+def wasm(crate):
+    """The crate in the folder of this name, compiled."""
+    environment, cargo, more = compiler()
+    folder = REPO / crate
+    target = folder / "target"
+    words = [*cargo, "build", "--release", "--locked", "--target", TARGET, "--target-dir", str(target), *more]
+    print(" ".join(words), file=sys.stderr)
+    subprocess.run(words, check=True, cwd=folder, env={**os.environ, **environment})
+    return (target / TARGET / f"release/margins_{crate}.wasm").read_bytes()
+
+
+def hashed(text):
+    """What a content security policy calls a script or style."""
+    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+
+
+def page(crate, styles, scripts, connect):
+    """The page of this crate, of parts by their names in the repository."""
+    read = lambda name: (REPO / name).read_text(encoding="utf-8")
+    style = "\n" + "".join(map(read, styles))
+    script = '"use strict";\n' + "".join(map(read, scripts))
+    worker = read(f"{crate}/page/worker.js")
+    for text in (style, script, worker):
+        assert "</" not in text and "<!--" not in text, "a part would end its element"
+    # No script but this one, no style but this one, no address but the page's own site, if any.
+    policy = "; ".join([
+        "default-src 'none'", f"script-src {hashed(script)} 'wasm-unsafe-eval'", f"style-src {hashed(style)}", "worker-src blob:",
+        f"connect-src {connect}", "img-src data:", "base-uri 'none'", "form-action 'none'", "require-trusted-types-for 'script'",
+        "trusted-types worker",
+    ])
+    # The time is left out, so that the same sources make the same page.
+    packed = base64.b64encode(gzip.compress(wasm(crate), 9, mtime=0)).decode()
+    parts = {"CSP": policy, "STYLE": style, "EVALUATOR": packed, "WORKER": worker, "SCRIPT": script}
+    out = read(f"{crate}/page/index.html")
+    for name, text in parts.items():
+        assert out.count(f"%{name}%") == 1, name
+        out = out.replace(f"%{name}%", text)
+    return out
+
+
+def build(crate, most, styles, scripts, connect):
+    text = page(crate, styles, scripts, connect).encode()
+    if len(text) >= most:
+        sys.exit(f"the page has grown to {len(text)} bytes")
+    (REPO / crate / "page.html").write_bytes(text)
+    print(f"{crate}/page.html: {len(text)} bytes")
