@@ -101,22 +101,24 @@ crates:
 fuzz-smoke seconds="10":
     ./fuzz/run {{seconds}}
 
-# The page for browsers, into explorer/page.html
+# The pages for browsers, into explorer/page.html and studio/page.html
 page:
     ./explorer/build
+    ./studio/build
 
-# The page in a real Chromium, in a virtual environment; skipped with a message where there is none
+# The pages in a real Chromium, in a virtual environment; skipped with a message where there is none
 page-test: page
     cargo build --release --locked
     test -d target/venv || python3 -m venv target/venv
     target/venv/bin/pip install --quiet --disable-pip-version-check pytest playwright
     target/venv/bin/python -m pytest -q -rs explorer/tests
+    target/venv/bin/python -m pytest -q -rs studio/tests
 
-# The command as it is published: with the page inside
+# The command as it is published: with the pages inside
 dist: page
     cargo build --profile dist --locked --features page
 
-# The Python wheel with the page inside, into dist/. It shares what is compiled with the command
+# The Python wheel with the pages inside, into dist/. It shares what is compiled with the command
 wheel: page
     CARGO_TARGET_DIR=target maturin build --release --locked --features page,pyo3/extension-module --manifest-path python/Cargo.toml --out dist
 

@@ -57,18 +57,24 @@
 // What only some features hand on or use is no mistake in a build without them: the build with all of them finds what nobody does.
 #![cfg_attr(not(feature = "cli"), allow(dead_code, unreachable_pub, unused_imports))]
 
-pub use answer::{Options, QueryError};
-pub use audit::{Audit, Verdict};
-pub use describe::Description;
-pub use face::{Answer, Dimension, Error, Figure, Level, Release, Row, Table};
-pub use history::{History, HistoryAnswer, HistoryError, Inferred};
-pub use release::{Check, Manifest, Outcome, ReleaseError};
-pub use render::Caveat;
-pub use watch::Watch;
+pub use {
+    answer::{Options, QueryError},
+    audit::{Audit, Verdict},
+    describe::Description,
+    face::{Answer, Dimension, Error, Figure, Level, Release, Row, Table},
+    history::{History, HistoryAnswer, HistoryError, Inferred},
+    release::{Check, Manifest, Outcome, ReleaseError},
+    render::Caveat,
+    watch::Watch,
+};
 #[cfg(feature = "compile")]
 pub use {
     make::{Charging, MadeRelease, MakeError, PlanOptions, PlannedRelease, PlannedTable, ReleaseOptions},
     secret::ingest::{Frame, Held},
+};
+#[cfg(feature = "planner")]
+pub use {
+    preview::{NoPreview, preview},
     spec::{Diagnostic, Spec, SpecErrors},
 };
 
@@ -127,9 +133,11 @@ pub mod ledger;
 #[cfg(feature = "compile")]
 #[doc(hidden)]
 pub mod make;
-#[cfg(feature = "compile")]
+#[cfg(feature = "planner")]
 #[doc(hidden)]
 pub mod planner;
+#[cfg(feature = "planner")]
+mod preview;
 #[cfg(feature = "spec")]
 #[cfg_attr(not(feature = "compile"), allow(dead_code))]
 mod quotes;

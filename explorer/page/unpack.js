@@ -138,3 +138,8 @@ function unpacked(packed, length, lc, pb) {
   }
   return out;
 }
+
+function compiled(text) {
+  const [length, lc, pb, letters] = text.split(" ");
+  return WebAssembly.compile(unpacked(bytesOf91(letters), Number(length), Number(lc), Number(pb)));
+}

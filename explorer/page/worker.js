@@ -25,11 +25,6 @@ function tell(at, length, done, of) {
   postMessage({ id: asked, stage: decoder.decode(new Uint8Array(wasm.memory.buffer, at, length)), done, of });
 }
 
-function compiled(text) {
-  const [length, lc, pb, letters] = text.split(" ");
-  return WebAssembly.compile(unpacked(bytesOf91(letters), Number(length), Number(lc), Number(pb)));
-}
-
 async function handle(message) {
   if (message.evaluator) {
     const module = message.evaluator instanceof WebAssembly.Module ? message.evaluator : await compiled(message.evaluator);

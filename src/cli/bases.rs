@@ -2,20 +2,13 @@
 
 use super::output;
 use crate::cube::Cube;
-use crate::plan::{Basis, Telling};
-use crate::planner::closure::bases::bases_of;
+use crate::plan::Basis;
 use crate::planner::{Planned, Request, strategy};
-use serde_json::{Value, json};
+use crate::preview::bases::bases;
 
 /// A gap as people read it: two digits are enough, and below a millionth of a millionth it is rounding.
 fn shown(gap: f64) -> String {
     format!("{:.0e}", gap.max(1e-12))
-}
-
-/// The levels that have bases.
-fn bases(planned: &Planned) -> Vec<((usize, usize), std::sync::Arc<Basis>)> {
-    let basis = |(at, told): ((usize, usize), Telling)| Some((at, told.basis()?.clone()));
-    bases_of(&planned.plan).into_iter().filter_map(basis).collect()
 }
 
 /// A line for each level that has a basis; nothing where none has.
@@ -37,10 +30,4 @@ pub(super) fn even(request: &Request, planned: &Planned) -> String {
         "note: nodes of {name} share evenly with their siblings, though its groups differ in size: {why}"
     );
     output::wrapped(&note, 6) + "\n"
-}
-
-/// The same for scripts.
-pub(super) fn json(cube: &Cube, planned: &Planned) -> Vec<Value> {
-    let one = |((d, l), basis): ((usize, usize), std::sync::Arc<Basis>)| json!({ "of": cube.level_name(crate::cube::Level::new(d, l)), "rows": basis.rows(), "gap": basis.gap() });
-    bases(planned).into_iter().map(one).collect()
 }

@@ -5,7 +5,6 @@ use super::output::{columns, figure, wrapped};
 use crate::plan::Mode;
 use crate::planner::copies::Copies;
 use crate::release::Currency;
-use serde_json::{Value, json};
 
 /// For `margins plan`: every recipient, and what the mode means.
 pub(super) fn text(copies: &Copies, currency: Currency) -> String {
@@ -53,22 +52,3 @@ pub(crate) fn meaning(copies: &Copies) -> &'static str {
 /// What must be said of shifted copies wherever they are shown.
 pub(crate) const SHIFTED: &str = "A secret centre does not protect against recipients who put their copies together: one known count, one \
                            public mean or the difference of two counts removes it. Together the copies cost the sum, and that is charged.";
-
-/// For scripts.
-pub(super) fn to_json(copies: &Copies, currency: Currency) -> Value {
-    let each = (copies.plans.iter().zip(&copies.costs).zip(&copies.margins)).map(|((plan, cost), margin)| {
-        json!({
-            "name": plan.recipient(), "budget": plan.budget, "cost": cost.total, "margin95": margin,
-        })
-    });
-    let centres = copies.plans.first().and_then(|p| p.centres());
-    json!({
-        "mode": copies.mode().map(Mode::name),
-        "mean": centres.map(|c| c.mean),
-        "centres": centres.map(|c| [c.low(), c.high()]),
-        "currency": currency,
-        "recipients": each.collect::<Vec<_>>(),
-        "joint_cost": copies.joint,
-        "joint_budget": copies.joint_budget,
-    })
-}

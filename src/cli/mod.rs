@@ -37,6 +37,7 @@ mod schema;
 mod sign;
 mod signing;
 mod source;
+mod studio;
 mod terminal;
 mod unit;
 mod verify;
@@ -86,6 +87,7 @@ enum Verb {
     Export(export::Args),
     Records(records::Args),
     Page(page::Args),
+    Studio(studio::Args),
     Verify(verify::Args),
     Inspect(inspect::Args),
     Ledger(ledger::Args),
@@ -250,6 +252,7 @@ fn verb(verb: Verb, watch: &Watch) -> Outcome {
         Verb::Export(args) => export::run(&args, watch),
         Verb::Records(args) => records::run(&args, watch),
         Verb::Page(args) => page::run(&args, watch),
+        Verb::Studio(args) => studio::run(&args),
         Verb::Verify(args) => verify::run(&args, watch),
         Verb::Inspect(args) => inspect::run(&args),
         Verb::Ledger(args) => ledger::run(&args),

@@ -3,8 +3,8 @@
 
 use super::{Failure, Outcome};
 use crate::exact::Rational;
-pub use crate::make::words::{counted, grouped};
 pub(crate) use crate::make::words::{decimals as spent, word};
+pub use crate::preview::{counted, figure, grouped};
 use crate::render::{self, Caveat, ResultTable};
 use crate::visible::{visible, visible_json, visible_lines};
 use clap::builder::{PathBufValueParser, TypedValueParser};
@@ -179,23 +179,6 @@ pub fn about(path: &Path, error: &dyn std::error::Error) -> Failure {
     } else {
         format!("{}: {text}", visible(&name))
     })
-}
-
-/// A figure to four significant digits, without an exponent while that is readable.
-pub fn figure(x: f64) -> String {
-    if !x.is_finite() {
-        return "unbounded".into();
-    }
-    let size = x.abs();
-    if size >= 1e15 || (size > 0.0 && size < 1e-4) {
-        return format!("{x:.3e}");
-    }
-    if size >= 1000.0 {
-        let whole = grouped(size.round() as u64);
-        return if x < 0.0 { format!("-{whole}") } else { whole };
-    }
-    let before = if size < 1.0 { 1 } else { libm::log10(size).floor() as usize + 1 };
-    format!("{x:.*}", 4 - before.min(3))
 }
 
 /// Columns padded to their widest cell; the first is left-aligned, the others right. Cells of the first

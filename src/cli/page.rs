@@ -65,8 +65,7 @@ const MOST_GEOJSON: u64 = 64 << 20;
 
 pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     // A slip of the hand must not put a page in the place of a release or a key.
-    let html = |e: &std::ffi::OsStr| e.eq_ignore_ascii_case("html") || e.eq_ignore_ascii_case("htm");
-    if !args.out.extension().is_some_and(html) {
+    if !is_page(&args.out) {
         return Err(Failure::Message("--out must name a page: its name ends with .html".into()));
     }
     let page = page(args)?;
@@ -109,7 +108,12 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     ))
 }
 
-fn cannot(what: &str, path: &Path, why: &std::io::Error) -> Failure {
+/// Whether a file's name is that of a page.
+pub(super) fn is_page(file: &Path) -> bool {
+    file.extension().is_some_and(|e| e.eq_ignore_ascii_case("html") || e.eq_ignore_ascii_case("htm"))
+}
+
+pub(super) fn cannot(what: &str, path: &Path, why: &std::io::Error) -> Failure {
     Failure::Message(format!("cannot {what} {}: {why}", output::path(path)))
 }
 
@@ -207,7 +211,7 @@ fn filled(from: &mut File, buffer: &mut [u8]) -> std::io::Result<usize> {
 }
 
 /// Base64 with the letters of RFC 4648, section 4.
-fn base64(bytes: &[u8]) -> String {
+pub(super) fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {

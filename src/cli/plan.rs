@@ -3,7 +3,6 @@
 mod asked;
 mod levels;
 mod loss;
-mod margins;
 mod records;
 pub(super) mod sums;
 mod takes;
@@ -17,24 +16,23 @@ use super::{Failure, Outcome, output};
 use crate::compile::effort::Effort;
 use crate::compile::statement::Dialect;
 use crate::compile::{CompileError, Job};
-use crate::cube::{Cube, Cuboid, Frame};
+use crate::cube::Frame;
 use crate::make::{PlanOptions, PlannedRelease};
 use crate::plan::cost::WorstCase;
-use crate::plan::{BudgetRule, Measure, Subject, Table};
-use crate::planner::closure::Spread;
+use crate::plan::{BudgetRule, Measure, Subject};
 use crate::planner::targets::{Least, Targets};
 use crate::planner::{self, Candidate, Choice, Objective, Planned, Request};
+use crate::preview;
+use crate::preview::loss::{Promised, told};
+use crate::preview::margins::Margins;
+use crate::preview::sums::{groups, target_of};
 use crate::release::Currency;
 use crate::spec::{self, Spec};
 use crate::visible::visible;
 use crate::watch::Watch;
-use loss::{Promised, told};
-use margins::Margins;
 use records::Tried;
-use serde_json::{Value, json};
-use smallvec::SmallVec;
+use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 /// Show what a spec will measure and how precise its tables will be, without opening the data.
 #[derive(clap::Args)]
@@ -186,12 +184,11 @@ fn json_of_tables<T>(
     take: impl FnOnce(&mut dyn Iterator<Item = String>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let spec = planned.spec();
-    let plan = &choice.planned.plan;
-    let asked = spec.request_of(plan).ok_or(CompileError::NoBudget)?;
-    let request = asked.over(plan.measure);
+    let asked = spec.request_of(&choice.planned.plan).ok_or(CompileError::NoBudget)?;
     let takes = takes::to_json(spec, &asked, planned.job().effort(spec, planned.memory()), choice);
-    let beside = [("takes", Some(takes)), ("records", tried.map(Tried::json).transpose()?)];
-    take(&mut pieces(&spec.planned(plan), &asked, &request, choice, beside)?)
+    let records = tried.map(Tried::json).transpose()?.map(|records| ("records", records));
+    let beside = [("takes", takes)].into_iter().chain(records).collect();
+    preview::of_tables(spec, choice, beside, take).map_err(CompileError::from)?
 }
 
 /// A plan for people, with its first tables; perhaps with all strategies.
@@ -376,7 +373,7 @@ fn head(spec: &Spec, planned: &Planned, told: &Promised) -> String {
         spec.name,
         visible(&spec.title),
         crate::audit::wrap(&budget, 70, 10),
-        counted(sums::groups(p), "group"),
+        counted(groups(p), "group"),
         p.measure.name(),
         p.budgets.name(),
         counted(p.rows().workload.len() as u64, "table"),
@@ -392,19 +389,8 @@ fn foot(planned: &Planned) -> String {
         WorstCase::Joint => ", the exact worst case over pairs of cells",
         WorstCase::Bound => ", an upper bound over pairs of cells",
     };
-    let proof = planned.certificate.map_or(String::new(), |c| {
-        let (of, value, bound, among) = (c.of, figure(c.value), figure(c.bound), c.among.words());
-        let proof = if c.gap() > 1e-3 {
-            format!("{of} {value}, at most {:.2} times the least of {among} (proved: {bound})", 1.0 + c.gap())
-        } else {
-            format!("{of} {value}, certified within {:.0e} of the least of {among}", c.gap().max(1e-12))
-        };
-        let wider = c.wider.iter().flatten().map(|(of, bound)| {
-            format!("; at most {:.4} times the least of {of}", (c.value / bound).max(1.0))
-        });
-        let proof = wider.fold(proof, |proof, wider| proof + &wider);
-        format!("{}\n", output::wrapped(&proof, 2))
-    });
+    let proof =
+        preview::optimum(planned).map_or(String::new(), |text| format!("{}\n", output::wrapped(&text, 2)));
     let worst = if asked::of(&planned.plan) { "worst" } else { "worst cell's" };
     let weighted = if has_weights(planned) {
         format!(" (weighted {})", figure(p.weighted_total))
@@ -454,7 +440,7 @@ fn targets(spec: &Spec, planned: &Planned, targets: &Targets, all: bool) -> Stri
         .iter()
         .map(|o| {
             vec![
-                sums::target_of(&spec.cube, planned, o)
+                target_of(&spec.cube, planned, o)
                     .map_or_else(|| asked::name(&p.rows().workload[o.table], &spec.cube), |of| of.text),
                 format!("{}", o.level),
                 format!("± {}", figure(o.wanted)),
@@ -589,7 +575,7 @@ fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> Str
                     c.budgets.name(),
                     if c.vast { " *" } else { "" }
                 ),
-                grouped(sums::groups(&p.plan)),
+                grouped(groups(&p.plan)),
                 figure(if weighted { p.weighted_total() } else { p.prediction.total }),
                 figure(p.prediction.rms_error()),
                 figure(p.prediction.max.sqrt()),
@@ -614,217 +600,4 @@ fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> Str
     }
     out.push('\n');
     out
-}
-
-/// The pieces of the plan as JSON. Its tables are written one by one: of many, all at once would take more memory than the plan.
-fn pieces<'a>(
-    spec: &Spec,
-    asked: &Request,
-    request: &'a Request,
-    choice: &'a Choice,
-    beside: [(&str, Option<Value>); 2],
-) -> Result<impl Iterator<Item = String> + use<'a>, Failure> {
-    let margins = Rc::new(Margins::new(request, &choice.planned));
-    let mut fields = match tables_apart(spec, asked, request, choice, &margins)? {
-        Value::Object(fields) => fields,
-        _ => serde_json::Map::new(),
-    };
-    fields.extend(beside.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
-    let before = |first: bool| if first { "" } else { "," };
-    let pieces = fields.into_iter().enumerate().flat_map(move |(at, (key, value))| {
-        let name = format!("{}{}:", before(at == 0), Value::from(key.as_str()));
-        let tables = (key == TABLES).then(|| tables_json(request, planned_of(choice), margins.clone()));
-        let (open, value, close) = match tables {
-            Some(_) => ("[", String::new(), "]"),
-            None => ("", value.to_string(), ""),
-        };
-        let each = tables.into_iter().flatten();
-        std::iter::once(name + open + &value).chain(each).chain([close.to_owned()])
-    });
-    Ok(["{".to_owned()].into_iter().chain(pieces).chain(["}\n".to_owned()]))
-}
-
-fn planned_of(choice: &Choice) -> &Planned {
-    &choice.planned
-}
-
-/// The key under which every table stands.
-const TABLES: &str = "tables";
-
-/// Everything but the tables, whose place is held.
-fn tables_apart(
-    spec: &Spec,
-    asked: &Request,
-    request: &Request,
-    choice: &Choice,
-    margins: &Margins,
-) -> Result<Value, Failure> {
-    let Choice { planned, candidates, chosen, copies, .. } = choice;
-    let p = &planned.plan;
-    let targets = planner::targets::targets(request, planned)?;
-    let mut value = json!({
-        "name": spec.name,
-        "noise": p.noise,
-        "budget": p.budget,
-        "currency": Currency::of_tables(p.noise),
-        "cost": planned.cost.total,
-        "max_rows": p.max_rows,
-        "truncation_scale": p.measurement(p.numbers(&Subject::CutUnits).start).map(|(_, m)| m.scale),
-        "chosen": chosen,
-        "strategies": candidates.iter().map(strategy_json).collect::<Vec<_>>(),
-        "cells": planned.prediction.cells,
-        "queries": planned.prediction.queries,
-        "rms_error": planned.prediction.rms_error(),
-        (TABLES): null,
-        "levels": levels::to_json(request, planned, margins),
-        "objective": request.objective,
-        "relative": (!spec.strategy.expected.is_empty()).then_some(&spec.strategy.expected),
-        "gap": planned.certificate.map(|c| c.gap()),
-        "gap_among": planned.certificate.map(|c| c.among.name()),
-        "wider": planned.certificate.iter().flat_map(|c| c.wider.iter().flatten().map(|(of, bound)| {
-            json!({"of": of, "gap": (c.value / bound - 1.0).max(0.0)})
-        })).collect::<Vec<_>>(),
-        "even_shares": planner::strategy::even(request, p).map(|(of, why)| json!({"of": of, "why": why.to_string()})),
-        "effort": spec.strategy.effort,
-        "with_delta": planner::with_delta(asked).map(|other| json!({
-            "delta": *planner::DELTA,
-            "rho": other.planned.plan.budget,
-            "measure": other.planned.plan.measure.name(),
-            "rms_error": other.planned.prediction.rms_error(),
-            "total_variance": other.planned.prediction.total,
-            "max_variance": other.planned.prediction.max,
-        })),
-        "targets": targets.map(|t| targets_json(spec, planned, &t)),
-        "recipients": copies.as_ref().map(|c| super::copies::to_json(c, Currency::of_tables(p.noise))),
-    });
-    if let (Some(fields), Value::Object(told)) = (value.as_object_mut(), told(spec, choice).json(planned)) {
-        fields.extend(told);
-    }
-    if !planner::closure::bases::bases_of(p).is_empty() {
-        value["bases"] = super::bases::json(&spec.cube, planned).into();
-    }
-    if !planned.sums.is_empty() {
-        value["sums"] = sums::json(&spec.cube, planned).into();
-    }
-    Ok(value)
-}
-
-fn strategy_json(c: &Candidate) -> Value {
-    match &c.outcome {
-        Ok(p) => json!({
-            "measure": c.measure.name(),
-            "budgets": c.budgets.name(),
-            "applies": true,
-            "total_variance": p.prediction.total,
-            "weighted_variance": p.weighted_total(),
-            "rms_error": p.prediction.rms_error(),
-            "max_variance": p.prediction.max,
-            "groups": sums::groups(&p.plan),
-            "cost": p.cost.total,
-            "gap": p.certificate.map(|c| c.gap()),
-            "gap_among": p.certificate.map(|c| c.among.name()),
-            "vast": c.vast,
-        }),
-        Err(e) => json!({
-            "measure": c.measure.name(),
-            "budgets": c.budgets.name(),
-            "applies": false,
-            "reason": e.to_string(),
-        }),
-    }
-}
-
-/// The levels of a table by their names.
-fn names(cube: &Cube, cuboid: &Cuboid) -> Vec<String> {
-    cuboid.iter().map(|level| cube.level_name(level)).collect()
-}
-
-/// What is said of a table of which all cells are asked.
-#[derive(serde::Serialize)]
-struct TableJson<'a> {
-    cells: Option<u64>,
-    exact: bool,
-    margin95: f64,
-    /// Whether the margin comes from the law of the error, or is 1.96 standard errors.
-    margin95_exact: bool,
-    max_variance: f64,
-    of: SmallVec<[&'a str; 4]>,
-    queries: Option<&'a f64>,
-    std_error: f64,
-    variance: f64,
-}
-
-/// Tables are written so many at a time.
-const TOGETHER: usize = 256;
-
-/// All tables, with commas between them.
-fn tables_json<'a>(
-    request: &'a Request,
-    planned: &'a Planned,
-    margins: Rc<Margins<'a>>,
-) -> impl Iterator<Item = String> + 'a {
-    let p = &planned.plan;
-    let names: Vec<Vec<String>> = (request.cube.dimensions.iter().enumerate())
-        .map(|(d, dimension)| {
-            let levels = (0..dimension.levels.len()).map(|l| crate::cube::Level::new(d, l));
-            levels.map(|level| request.cube.level_name(level)).collect()
-        })
-        .collect();
-    let of_table = move |out: &mut Vec<u8>, i: usize, t: &Table, s: &Spread| {
-        let of = t.cuboid.iter().filter_map(|at| names.get(at.dimension)?.get(at.level));
-        let (margin95, margin95_exact) = margins.of(i, s.max);
-        let plain = TableJson {
-            cells: request.cube.cells(&t.cuboid),
-            exact: p.exact_above(&t.cuboid).is_some(),
-            margin95,
-            margin95_exact,
-            max_variance: s.max,
-            of: of.map(String::as_str).collect(),
-            queries: planned.prediction.asked.get(i),
-            std_error: s.mean.sqrt(),
-            variance: s.mean,
-        };
-        // Writing to memory cannot fail.
-        if t.asks.is_cells() {
-            let _ = serde_json::to_writer(out, &plain);
-            return;
-        }
-        let mut value = serde_json::to_value(&plain).unwrap_or_default();
-        asked::describe(t, request, planned, &mut value);
-        let _ = serde_json::to_writer(out, &value);
-    };
-    p.rows().workload.chunks(TOGETHER).zip(planned.prediction.tables.chunks(TOGETHER)).enumerate().map(
-        move |(chunk, (tables, spreads))| {
-            let mut out = Vec::with_capacity(TOGETHER * 256);
-            for (i, (t, s)) in tables.iter().zip(spreads).enumerate() {
-                if chunk + i > 0 {
-                    out.push(b',');
-                }
-                of_table(&mut out, chunk * TOGETHER + i, t, s);
-            }
-            String::from_utf8(out).unwrap_or_default()
-        },
-    )
-}
-
-fn targets_json(spec: &Spec, planned: &Planned, t: &Targets) -> Value {
-    let outcome = |o: &planner::targets::Outcome| {
-        if let Some(of) = sums::target_of(&spec.cube, planned, o) {
-            return json!({
-                "of": names(&spec.cube, of.cuboid), "sum": of.amount,
-                "margin": o.wanted, "level": o.level, "predicted": o.predicted, "met": o.met,
-            });
-        }
-        json!({
-            "of": names(&spec.cube, &planned.plan.rows().workload[o.table].cuboid),
-            "asked": asked::name(&planned.plan.rows().workload[o.table], &spec.cube),
-            "margin": o.wanted, "level": o.level, "predicted": o.predicted, "met": o.met,
-        })
-    };
-    json!({
-        "tables": t.outcomes.iter().map(outcome).collect::<Vec<_>>(),
-        "others": t.others,
-        "least_budget": t.least.map(|l| l.budget),
-        "least_budget_bound": t.least.and_then(|l| l.bound),
-    })
 }

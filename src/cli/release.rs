@@ -1,13 +1,13 @@
 //! `margins release`: count, measure, seal, and say what was spent.
 
 use super::output::{counted, figure, grouped, short, sql_name};
-use super::plan::sums::groups;
 use super::refusal::failure;
 use super::signing::Signing;
 use super::{Outcome, output};
 use crate::compile::{Job, Released};
 use crate::make::{MadeRelease, ReleaseOptions, account};
 use crate::planner::Planned;
+use crate::preview::sums::groups;
 use crate::release::{Sealed, SignerKind};
 use crate::spec::Spec;
 use crate::visible::visible;
@@ -115,7 +115,7 @@ pub(super) fn json(made: &MadeRelease) -> String {
     if let (Some(fields), Job::Tables(choice)) = (value.as_object_mut(), &r.job)
         && let Some(copies) = &choice.copies
     {
-        let mut about = super::copies::to_json(copies, r.job.currency());
+        let mut about = crate::preview::copies::to_json(copies, r.job.currency());
         if let Some(list) = about["recipients"].as_array_mut() {
             for (recipient, sealed) in list.iter_mut().zip(files(r)) {
                 recipient["path"] = output::plain(&sealed.path).into();

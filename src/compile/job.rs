@@ -12,8 +12,7 @@ use crate::audit;
 use crate::exact::Rational;
 use crate::ledger::{self, Receipt};
 use crate::plan::Plan;
-use crate::planner::copies::copies;
-use crate::planner::{Choice, Look, choose, choose_within};
+use crate::planner::{Choice, Look};
 use crate::projection::Seed;
 use crate::recover::Recovery;
 use crate::release::{
@@ -24,7 +23,7 @@ use crate::secret::count::Data;
 use crate::secret::ingest::{self, IngestError, Means, Memory};
 use crate::secret::measure::MeasureError;
 use crate::secret::noise::Entropy;
-use crate::spec::{Budget, Format, Spec, Unit};
+use crate::spec::{Format, Spec, Unit};
 use crate::watch::Watch;
 use std::fs;
 use std::path::Path;
@@ -49,19 +48,7 @@ impl Job {
     pub(crate) fn watched(spec: &Spec, look: Look, watch: &Watch) -> Result<Job, CompileError> {
         match design(spec) {
             Some(designed) => Ok(Job::Projection(Box::new(designed?))),
-            None => {
-                let mut request = spec.request().ok_or(CompileError::NoBudget)?;
-                request.watch = watch.clone();
-                let Some((mode, wishes)) = spec.wishes() else {
-                    return Ok(Job::Tables(Box::new(match spec.privacy.budget {
-                        Budget::EpsilonDelta(e, d) => choose_within(&request, look, (e, d))?,
-                        Budget::Rho(_) | Budget::Epsilon(_) => choose(&request, look)?,
-                    })));
-                };
-                let (mut choice, copies) = copies(&request, look, mode, &wishes)?;
-                choice.copies = Some(Box::new(copies));
-                Ok(Job::Tables(Box::new(choice)))
-            }
+            None => Ok(Job::Tables(Box::new(spec.choose(look, watch)?))),
         }
     }
 

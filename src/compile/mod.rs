@@ -43,7 +43,7 @@ use crate::exact::Rational;
 use crate::ledger::{self, Chain, Ledger, LedgerError, Receipt};
 use crate::plan::cost::CostError;
 use crate::planner::copies::CopiesError;
-use crate::planner::{Look, PlanError};
+use crate::planner::{Look, PlanError, Unplanned};
 use crate::recover::RecoverError;
 use crate::release::claims::{self, ClaimError};
 use crate::release::{Amount, ReleaseError, SealError, Sealed, SigningKey};
@@ -61,7 +61,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
     /// (ε, δ) with no room for noise.
-    #[error("no noise that can be drawn fits this epsilon and delta")]
+    #[error("{}", Unplanned::NoBudget)]
     NoBudget,
     /// No projection.
     #[error(transparent)]
@@ -170,6 +170,16 @@ pub enum CompileError {
     /// Groups so large that what they cost is no number.
     #[error("with so many units in one of the account's, the charge does not fit the arithmetic")]
     TooDear,
+}
+
+impl From<Unplanned> for CompileError {
+    fn from(why: Unplanned) -> CompileError {
+        match why {
+            Unplanned::NoBudget => CompileError::NoBudget,
+            Unplanned::Plan(why) => why.into(),
+            Unplanned::Copies(why) => why.into(),
+        }
+    }
 }
 
 /// Where a release goes and who signs it.

@@ -142,11 +142,7 @@ pub enum LedgerError {
     #[error("the ledger does not take this entry: {0}")]
     Refused(String),
     /// A part that has no name.
-    #[error(
-        "the part `{}` is written in other characters than ids: each side of NAME=PART has letters (A to Z), digits, dots, - and _, a letter or digit \
-         first, and capitals are no difference. Names that only look different would be different people",
-        .0.escape_debug()
-    )]
+    #[error("{}", crate::preview::no_part(.0))]
     Part(String),
     /// The key.
     #[error(transparent)]

@@ -10,7 +10,6 @@
 //! | `account` | the ledger of a spec, and what it holds |
 //! | `signer` | with which key and which randomness |
 //! | `bounds` | rows by the size of their amounts, to choose bounds from |
-//! | `warnings` | what the holder of the data should know |
 //! | `place` | where releases must not go |
 //! | `words` | numbers for people |
 //! | `error` | why there is none |
@@ -29,7 +28,6 @@ pub(crate) mod reserved;
 pub(crate) mod signer;
 #[cfg(test)]
 mod tests;
-pub(crate) mod warnings;
 pub(crate) mod words;
 
 pub use charging::Charging;

@@ -1,41 +1,34 @@
-//! Names that are devices on Windows: what is written under one is lost, whatever follows after a dot.
+//! Names that are devices on Windows are refused.
 
 use super::MakeError;
+use crate::ledger::LedgerError;
+use crate::preview::device;
+use crate::release::parts::folded;
 use crate::spec::Spec;
 
-/// What no file may be called there.
-pub(crate) fn is_reserved(stem: &str) -> bool {
-    const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
-    let name = stem.split('.').next().unwrap_or_default().to_lowercase();
-    let port = |kind| {
-        name.strip_prefix(kind).is_some_and(|n| {
-            matches!(n, "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "¹" | "²" | "³")
-        })
-    };
-    DEVICES.contains(&name.as_str()) || port("com") || port("lpt")
-}
-
-/// Why nothing is called so.
+/// Refuses such a name.
 pub(crate) fn reserved(what: &str, name: &str) -> Result<(), MakeError> {
-    match is_reserved(name) {
-        true => Err(MakeError::Refused(format!(
-            "{what} `{name}` is a device on Windows, where no file may be called so, with any ending: choose another"
-        ))),
-        false => Ok(()),
-    }
+    device(what, name).map_or(Ok(()), |why| Err(MakeError::Refused(why)))
 }
 
 impl Spec {
     /// Refuses names of files that would be lost on some machines. A spec that is sealed in a release stays readable.
     pub(crate) fn names(&self) -> Result<(), MakeError> {
-        reserved("the release's name", &self.name)?;
-        self.dataset.as_ref().map_or(Ok(()), |dataset| reserved("the dataset's id", &dataset.id))
+        self.device().map_or(Ok(()), |why| Err(MakeError::Refused(why)))
+    }
+
+    /// Refuses a part of the people with a name that no ledger takes.
+    pub(crate) fn part(&self) -> Result<(), MakeError> {
+        match &self.account.part {
+            Some(part) if folded(part).is_none() => Err(LedgerError::Part(part.clone()).into()),
+            _ => Ok(()),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_reserved;
+    use crate::preview::is_reserved;
     use crate::spec::Spec;
 
     #[test]

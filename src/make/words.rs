@@ -11,24 +11,6 @@ pub(crate) const fn currency(of: Currency) -> &'static str {
     }
 }
 
-/// A whole number with thin groups of three: `21 345 678`.
-pub fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(' ');
-        }
-        out.push(c);
-    }
-    out
-}
-
-/// `1 group`, `8 groups`.
-pub fn counted(n: u64, what: &str) -> String {
-    format!("{} {what}{}", grouped(n), if n == 1 { "" } else { "s" })
-}
-
 /// What was spent: nine decimals, or nine digits of very little.
 pub(crate) fn decimals(r: Rational) -> String {
     let x = r.to_f64();

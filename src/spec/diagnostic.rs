@@ -151,7 +151,7 @@ impl SpecErrors {
     }
 
     /// The mistakes.
-    pub(crate) fn diagnostics(&self) -> &[Diagnostic] {
+    pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 

@@ -4,7 +4,7 @@ use super::floor;
 use super::tree::Tree;
 
 /// From the ground up. A name is a folder of a package, or a file of it.
-const FLOORS: [&str; 36] = [
+const FLOORS: [&str; 37] = [
     "exact",
     "numeric",
     "law",
@@ -34,6 +34,7 @@ const FLOORS: [&str; 36] = [
     "unpack",
     "spec",
     "planner",
+    "preview",
     "secret",
     "ledger",
     "audit",

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// The packages of the house, from the ground up.
 const PACKAGES: [&str; 3] = ["law/src", "evaluator/src", "src"];
 /// Those that stand beside it.
-const BESIDE: [&str; 3] = ["lab/src", "explorer/src", "python/src"];
+const BESIDE: [&str; 4] = ["lab/src", "explorer/src", "studio/src", "python/src"];
 
 fn files(folder: &Path, out: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {

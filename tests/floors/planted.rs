@@ -20,7 +20,9 @@ fn switches(manifest: &str) -> Vec<&str> {
 fn no_release_has_faults() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut defined = 0;
-    for package in [".", "law", "evaluator", "lab", "explorer", "python", "fuzz", "benches/peers/samplers"] {
+    for package in
+        [".", "law", "evaluator", "lab", "explorer", "studio", "python", "fuzz", "benches/peers/samplers"]
+    {
         let text = std::fs::read_to_string(root.join(package).join("Cargo.toml")).unwrap();
         assert_eq!(switches(&text), [""; 0], "{package}");
         defined += text.lines().filter(|line| line.starts_with("faults = [")).count();

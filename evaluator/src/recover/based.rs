@@ -29,7 +29,6 @@ pub(super) struct BasedOn {
 
 /// What a query of a table is in terms of each component below it, told by these bases: `emit` hears of every one that it needs, with how many
 /// noises each of its coefficients stands for.
-#[cfg(feature = "compile")]
 pub fn split(
     tellings: &BTreeMap<(usize, usize), Telling>,
     frame: &Frame,

@@ -10,7 +10,7 @@ use super::tidy::Tidy;
 use super::{Args, FINISHED, Finish, json_stat, sdmx};
 use crate::answer::Answers;
 use crate::cube::{Cube, Level};
-use crate::make::reserved::is_reserved;
+use crate::preview::is_reserved;
 #[cfg(feature = "parquet")]
 use crate::render::Caveat;
 use crate::render::ColumnKind;

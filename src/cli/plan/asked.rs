@@ -1,12 +1,11 @@
-//! What is asked beyond cells, as `margins plan` shows it: also judged by what nobody asked.
+//! What is asked beyond cells, for people.
 
 use super::super::output::{columns, figure};
 use super::SHOWN;
-use crate::cube::Cube;
-use crate::plan::{Asks, MOST_PREFIXES, MOST_RANGES, Plan, Ranges, Table};
-use crate::planner::{Planned, Request, closure::Spread, judge};
-use crate::visible::visible;
-use serde_json::{Value, json};
+use crate::plan::{Asks, Plan, Table};
+use crate::planner::{Planned, Request, closure::Spread};
+pub(super) use crate::preview::asked::name;
+use crate::preview::asked::spreads;
 
 /// Whether a plan was made for more than cells.
 pub(super) fn of(plan: &Plan) -> bool {
@@ -16,52 +15,6 @@ pub(super) fn of(plan: &Plan) -> bool {
 /// Whether more than cells is asked for.
 pub(super) fn beyond(request: &Request) -> bool {
     request.workload.iter().any(|t| !t.asks.is_cells())
-}
-
-/// The longest name of a table in a list.
-const LONGEST: usize = 60;
-
-/// How a table or a query is called in a list.
-pub(super) fn name(table: &Table, cube: &Cube) -> String {
-    let name = table.describe(cube);
-    if table.asks.is_cells() {
-        return name;
-    }
-    let name = visible(&name).into_owned();
-    match name.char_indices().nth(LONGEST) {
-        Some((at, _)) => format!("{}…", name.get(..at).unwrap_or_default()),
-        None => name,
-    }
-}
-
-/// The kinds of questions that every table with something asked of it is judged by.
-const JUDGED: [Ranges; 3] = [Ranges::Cells, Ranges::Prefixes, Ranges::All];
-
-/// The table asked each of these, along the dimensions of which something is asked. `None` for what there would be too many of.
-fn versions(table: &Table, cube: &Cube) -> Vec<Option<Table>> {
-    let Asks::Product(of) = &table.asks else { return Vec::new() };
-    let most = |asked: &Ranges| match asked {
-        Ranges::Prefixes => MOST_PREFIXES,
-        Ranges::All => MOST_RANGES,
-        _ => usize::MAX,
-    };
-    let nodes = |d: u16| cube.dimensions[usize::from(d)].levels[table.cuboid.level(d.into())].len();
-    let version = |asked: &Ranges| {
-        of.iter().all(|(d, _)| nodes(*d) <= most(asked)).then(|| Table {
-            asks: Asks::product(of.iter().map(|(d, _)| (*d, asked.clone())).collect()),
-            ..table.clone()
-        })
-    };
-    JUDGED.iter().map(version).collect()
-}
-
-/// The errors of cells, prefixes and ranges of some tables.
-fn spreads(tables: &[&Table], request: &Request, planned: &Planned) -> Vec<Vec<Option<Spread>>> {
-    let all: Vec<Vec<Option<Table>>> = tables.iter().map(|t| versions(t, &request.cube)).collect();
-    let mut judged =
-        judge(request, &planned.plan, all.iter().flatten().flatten().cloned().collect()).into_iter();
-    let mut one = |t: &Option<Table>| t.as_ref().and_then(|_| judged.next()).filter(|s| s.mean.is_finite());
-    all.iter().map(|of| of.iter().map(&mut one).collect()).collect()
 }
 
 /// The tables of which sums are asked: what their cells, prefixes and ranges are known to.
@@ -94,37 +47,4 @@ pub(super) fn judged(request: &Request, planned: &Planned, all: bool) -> String 
         .collect();
     let head = ["std error of", "along", "cells", "worst", "prefixes", "worst", "ranges", "worst"];
     format!("\n{}", columns(&head, &rows))
-}
-
-/// Adds what is asked of a table, and how it is judged.
-pub(super) fn describe(table: &Table, request: &Request, planned: &Planned, value: &mut Value) {
-    let cube = &request.cube;
-    match &table.asks {
-        Asks::Query(text) => value["sql"] = json!(text),
-        Asks::Product(of) if of.is_empty() => {}
-        Asks::Product(of) => {
-            let ask: serde_json::Map<String, Value> = of
-                .iter()
-                .map(|(d, asked)| {
-                    let level = table.cuboid.at((*d).into());
-                    let labels = &level.of(cube).labels;
-                    let ends =
-                        |&(first, last): &(u32, u32)| json!([labels[first as usize], labels[last as usize]]);
-                    let what = match asked {
-                        Ranges::Intervals(list) => json!(list.iter().map(ends).collect::<Vec<_>>()),
-                        other => json!(other.name()),
-                    };
-                    (cube.level_name(level), what)
-                })
-                .collect();
-            value["ask"] = Value::Object(ask);
-            let spreads = spreads(&[table], request, planned);
-            for (asked, spread) in JUDGED.iter().zip(spreads.iter().flatten()) {
-                value["judged"][asked.name()] = match spread {
-                    Some(s) => json!({"variance": s.mean, "max_variance": s.max}),
-                    None => Value::Null,
-                };
-            }
-        }
-    }
 }

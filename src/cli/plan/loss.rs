@@ -1,31 +1,14 @@
-//! What a plan is in (ε, δ): in words, as a curve, and as a picture.
+//! What a plan is in (ε, δ): in words, and as a picture.
 
 use crate::cli::chart::{Chart, Series};
 use crate::cli::output::short;
 use crate::exact::Rational;
-use crate::plan::{Apart, Losses, convert};
-use crate::planner::{Choice, Planned};
-use crate::release::{Accounting, Approximate};
+use crate::plan::convert;
+use crate::preview::loss::{CURVE, Promised};
 use crate::spec::{Budget, Spec};
-use serde_json::{Value, json};
 
-/// How many points the curve of δ has.
-const CURVE: u32 = 24;
 /// What the powers of ten are that it ends at.
 const POWERS: std::ops::RangeInclusive<u32> = 1..=12;
-
-/// The (ε, δ) that is stated, and the laws of the plan's loss, or why it has none.
-pub(super) struct Promised<'a> {
-    pub stated: Option<Approximate>,
-    pub losses: Result<&'a Losses, Apart>,
-}
-
-/// Of a spec over the plan's levels.
-pub(super) fn told<'a>(spec: &Spec, choice: &'a Choice) -> Promised<'a> {
-    let Planned { plan, cost, .. } = &*choice.planned;
-    let losses = choice.losses(&spec.cube);
-    Promised { stated: spec.stated(plan, cost, losses), losses }
-}
 
 impl Promised<'_> {
     /// Beside a budget: the (ε, δ) of it, and where less could be had for the same promise, why it is not.
@@ -36,24 +19,6 @@ impl Promised<'_> {
             _ => String::new(),
         };
         format!(" (ε = {} at δ = {}{by})", stated.epsilon, short(&stated.delta))
-    }
-
-    /// For programs.
-    pub(super) fn json(&self, planned: &Planned) -> Value {
-        let Some(stated) = &self.stated else { return json!({}) };
-        let last = Rational::new(1, 1_000_000_000_000).and_then(|d| self.losses.ok()?.epsilon(d));
-        let curve = self.losses.ok().zip(last).map(|(losses, last)| {
-            let at = |i: u32| last * f64::from(i) / f64::from(CURVE - 1);
-            let point = |i| json!({ "epsilon": at(i), "delta": losses.delta(at(i)) });
-            (0..CURVE).map(point).collect::<Vec<_>>()
-        });
-        json!({
-            "rho": planned.cost.total,
-            "accounting": stated.accounting.unwrap_or(Accounting::Zcdp),
-            "no_curve": self.losses.err().map(|why| why.to_string()),
-            "approximate": { "epsilon": stated.epsilon, "delta": stated.delta },
-            "delta_curve": curve,
-        })
     }
 
     /// δ against ε: by the law of the noises, and as ρ alone converts.

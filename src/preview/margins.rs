@@ -10,7 +10,7 @@ use std::collections::HashMap;
 const EXACT_MARGINS: usize = 64;
 
 /// The half-width of the 95 % interval of what is asked of a table.
-pub(super) struct Margins<'a> {
+pub(crate) struct Margins<'a> {
     evaluator: Option<Evaluator<Nothing>>,
     request: &'a Request,
     planned: &'a Planned,
@@ -19,10 +19,10 @@ pub(super) struct Margins<'a> {
 }
 
 /// A half-width, and whether it comes from the very law of the error, or a normal one stands in.
-pub(super) type Margin = (f64, bool);
+pub(crate) type Margin = (f64, bool);
 
 impl<'a> Margins<'a> {
-    pub(super) fn new(request: &'a Request, planned: &'a Planned) -> Margins<'a> {
+    pub(crate) fn new(request: &'a Request, planned: &'a Planned) -> Margins<'a> {
         let few = planned.plan.rows().workload.len() <= EXACT_MARGINS;
         let recovery = few.then(|| Recovery::new(request.cube.clone(), planned.plan.clone(), Nothing).ok());
         let evaluator = recovery.flatten().map(Evaluator::new);
@@ -30,7 +30,7 @@ impl<'a> Margins<'a> {
     }
 
     /// Of the worst answer of table `at`.
-    pub(super) fn of(&self, at: usize, max_variance: f64) -> Margin {
+    pub(crate) fn of(&self, at: usize, max_variance: f64) -> Margin {
         let known = self.known.borrow().get(&at).copied();
         known.unwrap_or_else(|| {
             let law = self.evaluator.as_ref().and_then(|e| worst::law(e, self.request, self.planned, at));
@@ -41,7 +41,7 @@ impl<'a> Margins<'a> {
     }
 
     /// Of one cell of table `at`, by its nodes.
-    pub(super) fn of_cell(&self, at: usize, nodes: &[u32], variance: f64) -> Margin {
+    pub(crate) fn of_cell(&self, at: usize, nodes: &[u32], variance: f64) -> Margin {
         let table = self.planned.plan.rows().workload.get(at);
         let law = self.evaluator.as_ref().and_then(|e| worst::cell(e, table?, nodes));
         law.map_or_else(|| normal(variance), |law| (law.half_width(0.95), true))
@@ -49,6 +49,6 @@ impl<'a> Margins<'a> {
 }
 
 /// What stands in for it.
-pub(super) fn normal(variance: f64) -> Margin {
+pub(crate) fn normal(variance: f64) -> Margin {
     (1.959_963_984_540_054 * variance.sqrt(), variance == 0.0)
 }

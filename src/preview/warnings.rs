@@ -1,8 +1,7 @@
 //! What the holder of the data should know before a release.
 
-use super::MakeError;
+use super::reserved::device;
 use super::words::{counted, grouped};
-use crate::ledger::LedgerError;
 use crate::release::parts::folded;
 use crate::spec::{Spec, Unconfirmed};
 
@@ -32,19 +31,28 @@ impl Spec {
                 grouped(self.source.len() as u64)
             )
         });
-        let device = self.names().err().map(|why| format!("warning: there is no release yet: {why}."));
-        let part = self.part().err().map(|why| format!("warning: {why}: no ledger takes it."));
+        let device = self.device().map(|why| format!("warning: there is no release yet: {why}."));
+        let part = self.account.part.as_ref().filter(|part| folded(part).is_none());
+        let part = part.map(|part| format!("warning: {}: no ledger takes it.", no_part(part)));
         let draft = self.unconfirmed.as_ref().map(unconfirmed);
         [whole, long, device, part, draft].into_iter().flatten().collect()
     }
 
-    /// Refuses a part of the people with a name that no ledger takes.
-    pub(crate) fn part(&self) -> Result<(), MakeError> {
-        match &self.account.part {
-            Some(part) if folded(part).is_none() => Err(LedgerError::Part(part.clone()).into()),
-            _ => Ok(()),
-        }
+    /// Why files of this release would be lost on some machines, if they would.
+    pub(crate) fn device(&self) -> Option<String> {
+        let dataset = self.dataset.as_ref();
+        device("the release's name", &self.name)
+            .or_else(|| dataset.and_then(|dataset| device("the dataset's id", &dataset.id)))
     }
+}
+
+/// What is wrong with the name of a part of the people that no ledger takes.
+pub(crate) fn no_part(part: &str) -> String {
+    format!(
+        "the part `{}` is written in other characters than ids: each side of NAME=PART has letters (A to Z), digits, dots, - and _, a letter or digit \
+         first, and capitals are no difference. Names that only look different would be different people",
+        part.escape_debug()
+    )
 }
 
 /// What of a draft must be gone before there is a release.
@@ -81,7 +89,7 @@ mod tests {
         assert_eq!(warned(text), [""; 0]);
         let (all, comments) = (text.len() + rows.len(), text.lines().next().unwrap().len() + 1 + rows.len());
         let said = warned(&(rows + text)).concat();
-        let digits = |n: usize| crate::make::words::grouped(n as u64);
+        let digits = |n: usize| super::grouped(n as u64);
         assert!(
             said.contains(&format!("{} bytes, {} of them comments", digits(all), digits(comments))),
             "{said}"

@@ -1,0 +1,90 @@
+//! The errors of sums and means of each table, in the unit of the number, and what of the budget they take.
+
+use crate::cube::{Cube, Cuboid, Quantity, Weighing};
+use crate::exact::Rational;
+use crate::law::{ErrorLaw, Term};
+use crate::plan::{Plan, Subject, Table};
+use crate::planner::targets::Outcome;
+use crate::planner::{Planned, SumSpread};
+use serde_json::{Value, json};
+
+/// The errors of one table's sums.
+pub(crate) struct SumErrors<'a> {
+    pub table: &'a Table,
+    /// The standard error of the sum of a cell: in the mean over cells, and at most.
+    pub sum: (f64, f64),
+}
+
+pub(crate) fn errors<'a>(
+    planned: &'a Planned,
+    sums: &'a SumSpread,
+    quantity: &Quantity,
+) -> Vec<SumErrors<'a>> {
+    let of = |(table, own): &'a (Table, (f64, f64))| {
+        let (mean, most) = planned.sum_variances(quantity, table, *own);
+        SumErrors { table, sum: (libm::sqrt(mean), libm::sqrt(most)) }
+    };
+    sums.tables.iter().map(of).collect()
+}
+
+/// How many groups of noise there are, of counts and of sums.
+pub(crate) fn groups(plan: &Plan) -> u64 {
+    plan.channels.iter().filter(|c| c.subject.has_cells()).map(|c| c.measurements.len() as u64).sum()
+}
+
+/// The tables of each number's sums.
+pub(crate) fn each(planned: &Planned) -> impl Iterator<Item = (&SumSpread, &Quantity)> {
+    planned.sums.iter().filter_map(|s| match &s.subject {
+        Subject::Sum(quantity) => Some((s, &**quantity)),
+        _ => None,
+    })
+}
+
+/// Of which table's sums a target is.
+pub(crate) struct TargetOf<'a> {
+    pub(crate) cuboid: &'a Cuboid,
+    pub(crate) amount: &'a str,
+    /// For people, with the unit.
+    pub(crate) text: String,
+}
+
+/// That, or `None` where it is one of counts.
+pub(crate) fn target_of<'a>(cube: &Cube, planned: &'a Planned, of: &Outcome) -> Option<TargetOf<'a>> {
+    let sums = planned.sums.get(of.sums?)?;
+    let (quantity, (table, _)) = (sums.subject.quantity()?, sums.tables.get(of.table)?);
+    let unit = quantity.unit.as_ref().map_or(String::new(), |u| format!(", {u}"));
+    let what = match quantity.weighing {
+        Weighing::Weight => "counts weighted by",
+        Weighing::Plain | Weighing::Weighted => "sums of",
+    };
+    let text = format!("{what} {}: {}{unit}", quantity.name, cube.describe(&table.cuboid));
+    Some(TargetOf { cuboid: &table.cuboid, amount: &quantity.name, text })
+}
+
+/// The standard error of one integer with noise of this scale, and half the width of its 95 % interval.
+pub(crate) fn spread(planned: &Planned, scale: Rational) -> [f64; 2] {
+    let (noise, scale) = (planned.plan.noise, scale.to_f64());
+    let law = ErrorLaw::new(vec![Term { coefficient: 1.0, copies: 1, noise: noise.law(scale) }]);
+    [libm::sqrt(noise.variance(scale)), law.map_or(f64::NAN, |law| law.half_width(0.95))]
+}
+
+/// For scripts.
+pub(crate) fn json(cube: &Cube, planned: &Planned) -> Vec<Value> {
+    let one = |(sums, quantity): (&SumSpread, &Quantity)| {
+        let tables: Vec<Value> = errors(planned, sums, quantity)
+            .iter()
+            .map(|e| {
+                json!({ "table": e.table.describe(cube), "std_error": e.sum.0, "max_std_error": e.sum.1 })
+            })
+            .collect();
+        let mut out = json!({ "amount": quantity, "share": sums.share, "tables": tables });
+        let ends = sums.subject.quantity().and_then(|of| planned.cost.of_ends(&planned.plan, of));
+        if let Some((scale, cost)) = ends {
+            let [std_error, margin] = spread(planned, scale);
+            out["clamping"] =
+                json!({ "scale": scale, "cost": cost, "std_error": std_error, "margin": margin });
+        }
+        out
+    };
+    each(planned).map(one).collect()
+}
