@@ -3,10 +3,13 @@
 use super::reserved::device;
 use super::words::{counted, grouped};
 use crate::release::parts::folded;
-use crate::spec::{Spec, Unconfirmed};
+use crate::spec::{Budget, Spec, Unconfirmed};
 
 /// Specs are seldom longer.
 const LONG_SPEC: usize = 8 << 10;
+/// Budgets above these are spent by mistake, or protect nobody.
+const LARGE_RHO: f64 = 4.0;
+const LARGE_EPSILON: f64 = 20.0;
 
 impl Spec {
     /// What the holder of the data should know before a release, in sentences.
@@ -35,7 +38,8 @@ impl Spec {
         let part = self.account.part.as_ref().filter(|part| folded(part).is_none());
         let part = part.map(|part| format!("warning: {}: no ledger takes it.", no_part(part)));
         let draft = self.unconfirmed.as_ref().map(unconfirmed);
-        [whole, long, device, part, draft].into_iter().flatten().collect()
+        let large = large(self.privacy.budget);
+        [whole, long, device, part, draft, large].into_iter().flatten().collect()
     }
 
     /// Why files of this release would be lost on some machines, if they would.
@@ -53,6 +57,20 @@ pub(crate) fn no_part(part: &str) -> String {
          first, and capitals are no difference. Names that only look different would be different people",
         part.escape_debug()
     )
+}
+
+/// Whether a budget is beyond what protects anybody: the 2020 census of the United States spent rho = 2.6, or ε = 17.
+fn large(budget: Budget) -> Option<String> {
+    let (name, amount, most) = match budget {
+        Budget::Rho(rho) => ("rho", rho, LARGE_RHO),
+        Budget::Epsilon(epsilon) | Budget::EpsilonDelta(epsilon, _) => ("epsilon", epsilon, LARGE_EPSILON),
+    };
+    let beyond = amount.to_f64() > most;
+    beyond.then(|| {
+        format!(
+            "warning: {name} = {amount} is a budget so large that it protects hardly anybody (above {most})."
+        )
+    })
 }
 
 /// What of a draft must be gone before there is a release.
@@ -80,6 +98,23 @@ fn unconfirmed(waits: &Unconfirmed) -> String {
 mod tests {
     use super::LONG_SPEC;
     use crate::spec::Spec;
+
+    #[test]
+    fn budgets_that_protect_nobody_are_told() {
+        let said = |budget: &str| {
+            let text = include_str!("../../tests/cmd/files/asked.toml");
+            let line = text.lines().find(|line| line.starts_with("epsilon")).unwrap();
+            Spec::from_toml(&text.replace(line, budget)).unwrap().warnings().concat()
+        };
+        for (large, fair) in [
+            ("rho = 4.5", "rho = 4"),
+            ("epsilon = 21", "epsilon = 20"),
+            ("epsilon = 30\ndelta = 1e-9", "rho = 1"),
+        ] {
+            assert!(said(large).contains("protects hardly anybody"), "{large}");
+            assert_eq!(said(fair), "", "{fair}");
+        }
+    }
 
     #[test]
     fn rows_in_comments_are_seen() {

@@ -50,6 +50,8 @@ fn records_never_go_where_a_link_points_to() {
         assert!(told.contains("it exists, and nothing is replaced without --replace"), "{told}");
         assert!(!told.contains("NOT PRIVATE"), "the release was opened: {told}");
     }
+    let told = said(&run(folder.path(), &words("no/folder.csv")));
+    assert!(told.contains("there is no such folder") && !told.contains("NOT PRIVATE"), "{told}");
     for out in ["d.csv", "nowhere.csv"] {
         let done = run(folder.path(), &[&words(out)[..], &["--replace"]].concat());
         assert!(done.status.success(), "{}", said(&done));

@@ -116,6 +116,10 @@ fn report_beside(path: &Path) -> PathBuf {
 /// Looks at the names that a file of records and the report beside it take. What is there stays, unless it may be replaced; then a link is replaced, and
 /// not what it points to.
 fn look(path: &Path, format: Format, replace: bool) -> Outcome {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if folder.is_some_and(|folder| !folder.is_dir()) {
+        return Err(cannot(path, &"there is no such folder"));
+    }
     let report = (format == Format::Csv).then(|| report_beside(path));
     for path in std::iter::once(path).chain(report.as_deref()) {
         match path.symlink_metadata() {
