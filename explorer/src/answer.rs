@@ -1,5 +1,6 @@
 //! An answer as the page shows it: texts for the table, in the order that readers like, and numbers for the picture.
 
+use crate::columns::{level, width};
 use crate::picture::picture;
 use margins::render::{self, ColumnKind, Naming, ResultCell, ShownColumn};
 use margins::{Answer, Description, Options, Release};
@@ -125,15 +126,4 @@ impl Answered {
     pub fn csv(&self) -> String {
         self.answer.to_csv()
     }
-}
-
-/// In how many columns a column is shown.
-pub(crate) fn width(kind: ColumnKind) -> usize {
-    if kind == ColumnKind::Figure { 4 } else { 1 }
-}
-
-/// The level of that name.
-pub(crate) fn level<'a>(about: &'a Description, name: &str) -> Option<&'a margins::describe::Categories> {
-    let mut levels = about.dimensions.iter().flat_map(|d| &d.levels);
-    levels.find(|l| l.name.eq_ignore_ascii_case(name))
 }

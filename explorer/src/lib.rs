@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 mod answer;
+mod columns;
 mod door;
 mod picture;
 mod records;

@@ -1,6 +1,6 @@
 //! What a picture of an answer needs: the groups of rows, each a series of points with intervals.
 
-use crate::answer::{level, width};
+use crate::columns::{level, width};
 use margins::Description;
 use margins::describe::Dimension;
 use margins::render::{ColumnKind, ResultCell, ResultColumn, ResultTable, ShownColumn};
