@@ -155,7 +155,7 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
         );
         let of = |moved: bool| {
             let is = move |s: &Subject| s.quantity().is_some() && s.is_of_an_end() == moved;
-            plan.channels.iter().filter(move |c| is(&c.subject))
+            first.channels.iter().filter(move |c| is(&c.subject))
         };
         let sums = spec.summed().flat_map(|a| subjects(&a.quantity, &a.tables, a.square));
         check(

@@ -1,6 +1,7 @@
 //! Sums and means, from rows to answers: against the rows themselves, against brute force, and over many releases.
 
 mod clamping;
+mod copies;
 pub(super) mod objectives;
 mod skewed;
 mod weighing;
@@ -521,7 +522,7 @@ fn what_sums_are_refused() {
         ("sum = [\"pay\"]", "sum = [\"pay\"]\nweight = { page = 1 }", "not summed"),
         ("sum = [\"pay\"]", "count = false", "without `sum`"),
         ("name = \"pay\"", "name = \"age\"", "cannot be called"),
-        ("[[amount]]", "[[recipient]]\nname = \"x\"\nrho = 1\n[[amount]]", "beside `recipient`"),
+        ("[[amount]]", "[asked]\nqueries = []\n[[amount]]", "beside `asked`"),
     ] {
         let found = read(from, to);
         assert!(found.contains(why), "{to}: {found}");

@@ -170,19 +170,19 @@ fn decimal(value: &Value<'_>, what: &str, sink: &mut Sink) -> Option<Decimal> {
 
 /// Refuses sums where there is nothing to sum in, or where they are not made.
 pub(super) fn alone(root: &Fields<'_, '_>, sink: &mut Sink) {
-    let others = ["projection", "asked", "recipient", "recipients"];
+    let others = ["projection", "asked"];
     let beside = |others: &[&'static str]| others.iter().copied().find(|key| root.get(key).is_some());
     if let Some((span, other)) = root.key_span("amount").zip(beside(&others)) {
         sink.push(
             Diagnostic::at(span, format!("`[[amount]]` beside `{other}`"))
-                .label("sums stand beside the counts of tables, in one release for everybody"),
+                .label("sums stand beside the counts of tables"),
         );
     }
-    let others = ["projection", "asked", "recipient", "recipients", "query"];
+    let others = ["projection", "asked", "query"];
     if let Some((span, other)) = root.key_span("weights").zip(beside(&others)) {
         sink.push(
             Diagnostic::at(span, format!("`[weights]` beside `{other}`"))
-                .label("weights are added up over the cells of tables, in one release for everybody"),
+                .label("weights are added up over the cells of tables"),
         );
     }
 }

@@ -55,7 +55,7 @@ pub(super) const RECIPIENT: Keys = Keys {
             "margin",
             "margin = 50",
             Shape::Exact,
-            "instead of a budget: only as precise as needed for every cell's 95 % interval to be at most ± 50",
+            "instead of a budget: only as precise as needed for the 95 % interval of every cell's count to be at most ± 50",
         ),
     ],
     one_of: AMOUNTS,
@@ -122,8 +122,9 @@ pub(super) fn read(
         return None;
     }
     let mut seen: HashMap<String, Range<usize>> = HashMap::new();
+    let weighted = root.get("weights").is_some();
     let read: Vec<Option<Wanted>> =
-        items.into_iter().map(|item| one(item, privacy, &mut seen, sink)).collect();
+        items.into_iter().map(|item| one(item, (privacy, weighted), &mut seen, sink)).collect();
     let list: Option<Vec<Wanted>> = read.into_iter().collect();
     if sink.count() > before {
         return None;
@@ -213,7 +214,7 @@ fn interval(value: &Value<'_>, sink: &mut Sink) -> Option<Centres> {
 
 fn one(
     item: &Value<'_>,
-    privacy: Option<&Privacy>,
+    (privacy, weighted): (Option<&Privacy>, bool),
     seen: &mut HashMap<String, Range<usize>>,
     sink: &mut Sink,
 ) -> Option<Wanted> {
@@ -240,6 +241,14 @@ fn one(
     let example = "one of them, such as `epsilon = \"1/2\"`";
     let (key, v) = fields.exactly_one(AMOUNTS, example, sink)?;
     let amount = read::positive(v, &format!("`{key}`"), sink)?;
+    if key == "margin" && weighted {
+        sink.push(
+            Diagnostic::at(v.span(), "a recipient's `margin` beside `[weights]`")
+                .label("it is one of counts of rows, and these weigh")
+                .help("give this recipient a budget".to_owned()),
+        );
+        return None;
+    }
     let precision = match key {
         "margin" => Precision::Margin(amount),
         _ => Precision::Budget(budget(key, amount, v.span(), privacy?, sink)?),

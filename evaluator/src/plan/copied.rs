@@ -1,7 +1,7 @@
 //! The plan of each copy of a measuring, and the noise that it has.
 
 use super::copies::{Centres, CopyError, further, proven};
-use super::{Copy, Mode, Plan, Recipient};
+use super::{Copy, Mode, Plan, Recipient, Subject};
 use crate::exact::Rational;
 
 impl Plan {
@@ -100,11 +100,11 @@ impl Plan {
         self.copy.as_ref().map(|c| c.recipient())
     }
 
-    /// What the secret centre may be, where every integer is shifted by one.
+    /// What the secret centre may be, where every integer is shifted by one: of the counts of rows in cells, which come first.
     pub fn centres(&self) -> Option<Centres> {
         match self.copy.as_ref()?.mode {
-            // What has no cells is one number beside the tables.
-            Mode::Shifted { centres } if self.only().subject.has_cells() => Some(centres),
+            // Sums have noise of as many steps as a value may have: among these a centre is lost.
+            Mode::Shifted { centres } if self.only().subject == Subject::Rows => Some(centres),
             Mode::Shifted { .. } | Mode::Nested => None,
         }
     }

@@ -30,7 +30,12 @@ pub fn encode(
         | Subject::Valued(_)
         | Subject::Squares(_)
         | Subject::Below(_)
-        | Subject::Above(_) => Ok((Kind::Sums, sums::encode(plan, cube, channel, values)?)),
+        | Subject::Above(_) => {
+            // A copy's section is as the plan section is: of the most precise one.
+            let first = plan.first();
+            let channel = first.channel(&channel.subject).ok_or_else(|| invalid("it is not of this plan"))?;
+            Ok((Kind::Sums, sums::encode(&first, cube, channel, values)?))
+        }
         Subject::Rows => Err(invalid("rows have sections of their own")),
     }
 }

@@ -415,10 +415,10 @@ fn recipient(plan: &Plan, frame: &Frame) -> Result<Option<RecipientSummary>, Cos
              it. Together the copies cost the sum of what each costs alone."
         ),
     };
+    // Sums have no centre.
+    let what = if plan.summed().next().is_some() { "counts" } else { "integers" };
     let centre = plan.centres().map(|centres| {
-        format!(
-            "one whole number for all integers of this copy, uniform on {centres}; intervals allow for it"
-        )
+        format!("one whole number for all {what} of this copy, uniform on {centres}; intervals allow for it")
     });
     Ok(Some(RecipientSummary {
         name: copy.recipient().into(),

@@ -3,7 +3,7 @@
 //! **Guarantee.** With `y` the integers that noise is added to: of a nested measuring the first copy is `y + z`, `z` as any measuring
 //! draws it, and every further copy is the copy before it plus noise that is independent of the data and of all before. So whatever is
 //! made of all copies together is made of the first. Of a shifted one every copy is `y + z + μ`, `z` drawn anew for each, `μ` one
-//! number for all that has cells in the copy. **Proof.** Post-processing; composition. What a copy costs alone: [`crate::plan::copies`]. **Source.** Koufogiannis,
+//! number for all counts of rows in cells of the copy, and 0 elsewhere. **Proof.** Post-processing; composition. What a copy costs alone: [`crate::plan::copies`]. **Source.** Koufogiannis,
 //! Han & Pappas 2016 (gradual release) for the first, the published shifted mechanism for the second.
 //!
 //! Copy k draws its noise for measurement i of all channels from the ChaCha20 stream `k·n + i`, n being their number (and at least one more
@@ -13,7 +13,7 @@
 use super::error::MeasureError;
 #[cfg(feature = "faults")]
 use crate::exact::Rational;
-use crate::plan::{Mode, Noise, Plan};
+use crate::plan::{Mode, Noise, Plan, Subject};
 #[cfg(feature = "faults")]
 use crate::planted::{self, Planted};
 use crate::secret::noise::{Entropy, NoiseError, Sampler, Step, uniform};
@@ -109,7 +109,7 @@ impl Drawn {
                     let sampler = sampler(plan, index)?;
                     #[cfg(feature = "faults")]
                     let sampler = faulty(sampler, plan, index, &exact)?;
-                    let shifted = plan.measurement(index).is_some_and(|(c, _)| c.subject.has_cells());
+                    let shifted = plan.measurement(index).is_some_and(|(c, _)| c.subject == Subject::Rows);
                     let centre = if shifted { self.centres.get(k).copied().unwrap_or(0) } else { 0 };
                     let mut stream = entropy.stream(stream(plan, k, (index, slice)));
                     // Whoever is the last to need them writes over them: of large tables there is no room for two.

@@ -121,10 +121,15 @@ impl Answers {
             0 => "intervals allow for it".to_owned(),
             mean => format!("estimates take off its mean, {mean}, and intervals allow for the rest"),
         };
-        Some(format!(
-            "{} is shifted by a secret whole number, the same for all its integers, uniform on {centres}: {allowed}.",
-            self.name
-        ))
+        let name = &self.name;
+        Some(match self.channels.quantities().is_empty() {
+            true => format!(
+                "{name} is shifted by a secret whole number, the same for all its integers, uniform on {centres}: {allowed}."
+            ),
+            false => format!(
+                "The counts of {name} are shifted by a secret whole number, the same for all of them, uniform on {centres}: {allowed}."
+            ),
+        })
     }
 
     /// Of whom the counts are, if the release says it.
