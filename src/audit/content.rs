@@ -80,8 +80,10 @@ impl Content {
         audit.add("measurements", Passed, format!("all {values} noisy integers decode"));
         if !plan.exact.is_empty() {
             let counts = stored.check_exact()?;
+            let sums = plan.channels.iter().any(|c| !c.exact.is_empty());
+            let what = if sums { "counts and sums" } else { "counts" };
             let detail = format!(
-                "{counts} counts WITHOUT NOISE, in {}; the signer's reasons. What they say about anybody is \
+                "{counts} {what} WITHOUT NOISE, in {}; the signer's reasons. What they say about anybody is \
                  public: the privacy cost is what the rest tells beyond them",
                 manifest.declared.invariants.join("; ")
             );
@@ -95,7 +97,7 @@ impl Content {
             );
             audit.add("zeros", Passed, detail);
         }
-        for (channel, values) in release.beside(&plan.of_rows(), cube)? {
+        for (channel, values, _) in release.beside(&plan.of_rows(), cube)? {
             let frame = Frame::new(cube, &plan.levels);
             let alone = |i| cost::measurement_cost(plan, &frame, i).ok().map(|(_, cost)| cost);
             if let Subject::Below(quantity) | Subject::Above(quantity) = &channel.subject {

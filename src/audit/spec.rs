@@ -162,6 +162,11 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
             sums.eq(of(false).map(|c| (c.subject.clone(), c.workload.clone()))),
             "amounts or tables of sums",
         );
+        let exact = |c: &&Channel| {
+            let own = spec.summed().find(|a| c.subject.quantity() == Some(&a.quantity));
+            own.is_some_and(|a| a.exact == c.exact)
+        };
+        check(of(false).all(|c| exact(&c)), "exact sums");
         let moved = spec.summed().filter_map(|a| {
             let share = a.clamping?;
             Some(cost::moved_within(&first, &a.quantity, share).map_or(Vec::new(), Vec::from))

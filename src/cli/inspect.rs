@@ -124,7 +124,7 @@ fn privacy(release: &Release, lines: &mut Lines) -> Outcome {
     }
     let cube = release.cube()?;
     let plan = release.plan(&cube)?;
-    for (channel, values) in release.beside(&plan.of_rows(), &cube)? {
+    for (channel, values, _) in release.beside(&plan.of_rows(), &cube)? {
         let moved = channel.subject.is_of_an_end();
         let name = channel.subject.name();
         // As long as a label may be.

@@ -4,6 +4,7 @@ mod clamping;
 mod copies;
 pub(super) mod objectives;
 mod skewed;
+mod told;
 mod weighing;
 
 use super::tests::{released_by, released_from, spec};
@@ -35,7 +36,11 @@ fn rows() -> (String, Vec<(usize, usize, Option<f64>)>) {
         let (sex, age) = (i % 2, i % 3);
         let cell = pay.map_or(String::new(), |v| format!("{v}"));
         text.push_str(&format!("{},{age},{cell}\n", ["F", "M"][sex]));
-        all.push((sex, age, pay.map(|v| 2.0 * (v.clamp(-10.0, 1000.0) / 2.0).round_ties_even())));
+        all.push((
+            sex,
+            age,
+            pay.map(|v| 2.0 * (v.clamp(-10.0, 1000.0) / 2.0 + 5.0).round_ties_even() - 10.0),
+        ));
     }
     (text, all)
 }

@@ -16,7 +16,7 @@ use crate::secret::Charged;
 use crate::secret::count::Data;
 use crate::secret::count::given::GivenError;
 use crate::secret::ingest::{IngestError, Means, Memory};
-use crate::secret::measure::{Copies, MeasureError, exact_tables, has_room, measure_copies};
+use crate::secret::measure::{Copies, ExactTables, MeasureError, exact_tables, has_room, measure_copies};
 use crate::secret::noise::Entropy;
 use crate::spec::Spec;
 use crate::watch::Watch;
@@ -84,9 +84,8 @@ impl<'a> Tables<'a> {
 
     /// The tables published exactly, each with its reason.
     pub(crate) fn invariants(&self) -> Vec<String> {
-        let described =
-            |e: &crate::spec::ExactTable| claims::invariant(&self.spec.cube.describe(&e.cuboid), &e.reason);
-        self.spec.exact.iter().map(described).collect()
+        let reasons: Vec<String> = self.spec.exact.iter().map(|e| e.reason.clone()).collect();
+        claims::declared(&self.spec.cube, self.plan(), &reasons)
     }
 
     /// Refuses rows so many that integers of the plan might not fit.
@@ -129,7 +128,9 @@ impl<'a> Tables<'a> {
                 sections.end_of(i, writer)?;
             }
         }
-        let exact: Vec<Vec<i64>> = plan.exact.iter().map(|c| vec![0; self.frame.len(c)]).collect();
+        let zeros = |of: &[Cuboid]| of.iter().map(|c| vec![0; self.frame.len(c)]).collect::<Vec<Vec<i64>>>();
+        let own = plan.beside().map(|c| zeros(&c.exact)).collect();
+        let exact = ExactTables { counts: zeros(&plan.exact), beside: own };
         let beside = plan.beside().flat_map(|c| &c.measurements);
         let beside: Vec<Vec<i64>> = beside.map(|m| vec![0; m.block.values(&self.frame)]).collect();
         self.rest(copy, writer, &exact, &beside)
@@ -147,7 +148,7 @@ impl<'a> Tables<'a> {
     ) -> Result<(Receipt, u64), CompileError> {
         let cube = &self.spec.cube;
         let (charged, receipt) = Charged::copies(cube, self.plans()?, charge)?;
-        let exact = exact_tables(&data, cube, &charged, &self.spec.exact)?;
+        let exact = exact_tables(&data, cube, &charged, &self.spec)?;
         let mut files: Vec<(Sections<'_>, &mut Writer)> =
             writers.iter_mut().map(|writer| (Sections::new(&self.layout.chunks), writer)).collect();
         // The values of channels beside rows, of each copy.
@@ -197,30 +198,34 @@ impl<'a> Tables<'a> {
         &self,
         copy: usize,
         writer: &mut Writer,
-        exact: &[Vec<i64>],
+        exact: &ExactTables,
         beside: &[Vec<i64>],
     ) -> Result<(), CompileError> {
         let plan = self.copy(copy);
-        for (i, (cuboid, counts)) in plan.exact.iter().zip(exact).enumerate() {
+        for (i, (cuboid, counts)) in plan.exact.iter().zip(&exact.counts).enumerate() {
             writer.write_section(Kind::Exact, i as u32, &exact::encode(cuboid, counts)?)?;
         }
         for (i, zero) in self.spec.zeros.iter().enumerate() {
             writer.write_section(Kind::Zero, i as u32, zero.condition.as_bytes())?;
         }
-        let (mut left, mut amounts) = (beside, 0);
-        for channel in plan.beside() {
+        let (mut left, mut sums) = (beside, Vec::new());
+        for (channel, exact) in plan.beside().zip(&exact.beside) {
             let (own, rest) = left.split_at(channel.measurements.len().min(left.len()));
-            let (kind, bytes) = channels::encode(plan, &self.spec.cube, channel, own)?;
-            let index = if kind.repeats() { amounts } else { 0 };
-            amounts += u32::from(kind.repeats());
-            writer.write_section(kind, index, &bytes)?;
             left = rest;
+            // Sections stand in the order of their kinds.
+            match channels::encode(plan, &self.spec.cube, channel, (own, exact.as_slice()))? {
+                (kind, bytes) if kind.repeats() => sums.push((kind, bytes)),
+                (kind, bytes) => writer.write_section(kind, 0, &bytes)?,
+            }
         }
         if let Some(asked) = encode_workload(plan, &self.spec.cube)? {
             writer.write_section(Kind::Workload, 0, &asked)?;
         }
         if let Some(section) = crate::release::copies::encode(plan)? {
             writer.write_section(Kind::Copies, 0, &section)?;
+        }
+        for (index, (kind, bytes)) in (0..).zip(sums) {
+            writer.write_section(kind, index, &bytes)?;
         }
         Ok(())
     }

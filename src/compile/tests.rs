@@ -395,13 +395,13 @@ fn undeclared_exact_tables_do_not_leave() {
     let (charged, ()) = Charged::copies(&spec.cube, alone, |_| Ok::<(), std::fmt::Error>(())).unwrap();
     let data: crate::secret::count::Data =
         Rows::from_codes(&[2, 10], &[vec![0, 1], vec![3, 4]]).unwrap().into();
-    assert_eq!(exact_tables(&data, &spec.cube, &charged, &spec.exact).unwrap(), [[1, 0, 1, 0]]);
+    assert_eq!(exact_tables(&data, &spec.cube, &charged, &spec).unwrap().counts, [[1, 0, 1, 0]]);
     let mut other = spec.exact.clone();
     other[0].cuboid = spec.workload[0].cuboid.clone();
     let mut silent = spec.exact.clone();
     silent[0].reason = " ".into();
-    for declared in [&[][..], &other, &silent] {
-        let refused = exact_tables(&data, &spec.cube, &charged, declared);
+    for exact in [Vec::new(), other, silent] {
+        let refused = exact_tables(&data, &spec.cube, &charged, &Spec { exact, ..spec.clone() });
         assert!(matches!(refused, Err(MeasureError::Undeclared)));
     }
 }

@@ -58,6 +58,17 @@ pub(crate) fn check(plan: &Plan, frame: &Frame, rows: u64) -> Result<(), NoRoom>
         packed(held as usize, rows.into()).filter(|&b| b < MAX_SECTION - 4096).ok_or(NoRoom::Exact(i))?;
         sections += 1;
     }
+    // What is summed without noise stands in the section of its channel.
+    for channel in &plan.channels {
+        for cuboid in &channel.exact {
+            let of = || plan.exact.iter().position(|e| e == cuboid).unwrap_or(0);
+            let held = Some(frame.cells(cuboid)).filter(|&c| c <= MOST_CELLS as f64);
+            let held = held.ok_or_else(|| NoRoom::Exact(of()))?;
+            let largest = channel.subject.most(1).checked_mul(rows.into()).filter(|&n| n < 1 << 62);
+            let bytes = largest.and_then(|largest| packed(held as usize, largest));
+            bytes.filter(|&b| b < MAX_SECTION / 16).ok_or_else(|| NoRoom::Exact(of()))?;
+        }
+    }
     // Domain, plan, spec and workload; attachments and conditions are counted where they are known.
     if sections + 4 + plan.zeros.len() as u64 > u64::from(MAX_SECTIONS) {
         Err(NoRoom::Sections)

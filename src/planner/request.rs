@@ -17,6 +17,8 @@ pub struct Summed {
     pub tables: Vec<Table>,
     /// For each table how precise its sums must be.
     pub targets: Vec<Option<Target>>,
+    /// Those of them whose sums are published without noise.
+    pub exact: Vec<Cuboid>,
     /// Whether squares are summed, too.
     pub square: bool,
     /// The part of the budget with which the rows are counted that are moved to its ends.

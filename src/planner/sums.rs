@@ -23,7 +23,7 @@ use super::request::{Request, Summed};
 use super::search::single;
 use super::strategy::NotApplicable;
 use super::tails;
-use crate::cube::Frame;
+use crate::cube::{Cuboid, Frame};
 use crate::exact::Rational;
 use crate::plan::cost::{self, CostError};
 use crate::plan::{Channel, Measure, Noise, Objective, Plan, Subject, Table, round, subjects};
@@ -31,7 +31,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// What `auto` looks at. Searches over sets of tables are left out: each would run once a channel.
-const LOOKED_AT: [Measure; 3] = [Measure::Residual, Measure::Queries, Measure::Base];
+const LOOKED_AT: [Measure; 4] = [Measure::Residual, Measure::Queries, Measure::Base, Measure::Bases];
 
 /// With long tails: how often plans are made anew with the tails of the last one.
 const TAILS: usize = 3;
@@ -41,14 +41,15 @@ const PARTS: u128 = 1 << 20;
 
 /// The plan of a request with sums.
 pub(super) fn choose(request: &Request, look: Look) -> Result<Choice, PlanError> {
-    let of = |measure: Measure| -> Vec<Measure> {
-        if LOOKED_AT.contains(&measure) { vec![measure] } else { Vec::new() }
-    };
-    let measures = match (request.measure, look) {
-        (Some(measure), Look::Needed) => of(measure),
+    let tables = request.workload.iter().chain(request.sums.iter().flat_map(|s| &s.tables));
+    let more = { tables }.any(|t| !t.asks.is_cells());
+    let applies = |m: &Measure| LOOKED_AT.contains(m) && (more || *m != Measure::Bases);
+    let measures: Vec<Measure> = match (request.measure, look) {
+        (Some(measure), Look::Needed) => vec![measure],
         _ => LOOKED_AT.to_vec(),
     };
-    if let Some(refused) = request.measure.filter(|m| of(*m).is_empty()) {
+    let measures = measures.into_iter().filter(applies);
+    if let Some(refused) = request.measure.filter(|m| !applies(m)) {
         return Err(PlanError::NotApplicable(refused.name(), NotApplicable::Sums));
     }
     let mut candidates = Vec::new();
@@ -88,17 +89,16 @@ fn parts(request: &Request, budget: Rational) -> Vec<Part> {
     if !request.workload.is_empty() {
         parts.push(Part { subject: Subject::Rows, asked: request.workload.clone(), request: plain.clone() });
     }
-    let of = |subject: Subject, workload: Vec<Table>| {
+    let of = |subject: Subject, workload: Vec<Table>, exact: &[Cuboid]| {
         let targets = vec![None; workload.len()];
         let beside = request.workload.iter().map(|t| t.cuboid.clone()).chain(plain.beside.clone()).collect();
         let asked = workload.clone();
-        let request = Request { workload, targets, exact: Vec::new(), beside, ..plain.clone() };
+        let request = Request { workload, targets, exact: exact.to_vec(), beside, ..plain.clone() };
         Part { subject, asked, request }
     };
-    for Summed { quantity, tables, square, .. } in &request.sums {
-        parts.extend(
-            subjects(quantity, tables, *square).into_iter().map(|(subject, asked)| of(subject, asked)),
-        );
+    for Summed { quantity, tables, square, exact, .. } in &request.sums {
+        let own = subjects(quantity, tables, *square);
+        parts.extend(own.into_iter().map(|(subject, asked)| of(subject, asked, exact)));
     }
     parts
 }
@@ -154,6 +154,12 @@ impl Tails {
     }
 }
 
+/// The plan of one channel. Bases are for what more than cells is asked of; elsewhere differences of siblings are the best there is.
+fn alone(request: &Request, measure: Measure) -> Result<Planned, PlanError> {
+    let cells = request.workload.iter().all(|t| t.asks.is_cells());
+    single(request, if cells && measure == Measure::Bases { Measure::Residual } else { measure })
+}
+
 /// All channels, with their parts of the budget.
 fn shared_out(
     request: &Request,
@@ -162,7 +168,7 @@ fn shared_out(
     tails: &Tails,
 ) -> Result<Planned, PlanError> {
     let overflow = || PlanError::Cost(CostError::Overflow(0));
-    let one = |part: &Part, budget: Rational| single(&Request { budget, ..part.request.clone() }, measure);
+    let one = |part: &Part, budget: Rational| alone(&Request { budget, ..part.request.clone() }, measure);
     let mut parts = parts(request, budget);
     // What each costs in error at the whole budget, and its share by that.
     let power = if request.noise == Noise::Gaussian { 1.0 / 2.0 } else { 1.0 / 3.0 };
@@ -260,6 +266,7 @@ fn together(
     let first = parts.first().map(|(.., planned)| planned.clone()).ok_or(PlanError::NoTables)?;
     let mut plan = Plan {
         budget: request.budget,
+        measure,
         channels: Vec::new(),
         exact: request.exact.clone(),
         ..first.plan.clone()
@@ -273,6 +280,9 @@ fn together(
         let (mut channel, dearer) = scaled(request, part, &planned, own)?;
         // What is planned for may be weighed otherwise than it was asked for.
         channel.workload.clone_from(&part.asked);
+        if part.subject != Subject::Rows {
+            channel.exact.clone_from(&part.request.exact);
+        }
         if part.subject == Subject::Rows {
             let weighted_total = weighed(&part.asked, &planned.prediction);
             prediction = Some(Prediction { weighted_total, ..planned.prediction });

@@ -61,6 +61,7 @@ impl Spec {
                     quantity: a.quantity.clone(),
                     tables: a.tables.clone(),
                     targets: a.targets.clone(),
+                    exact: a.exact.clone(),
                     square: a.square,
                     clamping: a.clamping,
                 })

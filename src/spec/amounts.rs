@@ -6,7 +6,7 @@ use super::keys::{Keys, Shape, Words, key, required, words};
 use super::read::{self, Fields, Value};
 use super::suggest;
 use super::types::{AmountSpec, MOST_FACTORS, Privacy};
-use crate::cube::{MOST_PLACES, MOST_STEPS, NoValue, Quantity, Weighing};
+use crate::cube::{Cuboid, MOST_PLACES, MOST_STEPS, NoValue, Quantity, Weighing};
 use crate::exact::Rational;
 use crate::plan::{Table, Target};
 use std::sync::Arc;
@@ -187,8 +187,20 @@ pub(super) fn alone(root: &Fields<'_, '_>, sink: &mut Sink) {
     }
 }
 
-/// Refuses weights that no table tells.
+/// Refuses weights and amounts that no table tells.
 pub(super) fn told(root: &Fields<'_, '_>, amounts: &[AmountSpec], sink: &mut Sink) {
+    let names =
+        root.get("amount").and_then(|v| v.get_ref().as_array()).into_iter().flat_map(|all| all.iter());
+    let names = names.filter_map(|item| item.get_ref().get("name").map(|name| name.span()));
+    let own = amounts.iter().filter(|a| a.quantity.weighing != Weighing::Weight);
+    for (amount, span) in own.zip(names).filter(|(a, _)| a.tables.is_empty()) {
+        let name = &amount.quantity.name;
+        sink.push(
+            Diagnostic::at(span, format!("no table tells the sum of `{name}`"))
+                .label("in no `sum` of any `[[table]]`")
+                .help(format!("add `sum = [\"{name}\"]` to a table, or leave this `[[amount]]` out")),
+        );
+    }
     let silent = |a: &AmountSpec| a.quantity.weighing == Weighing::Weight && a.tables.is_empty();
     if let Some(span) = root.key_span("weights").filter(|_| amounts.iter().any(silent)) {
         sink.push(
@@ -367,6 +379,7 @@ fn one(
             columns,
             tables,
             targets: Vec::new(),
+            exact: Vec::new(),
             square,
             clamping,
             unweighted: unweighted?,
@@ -482,25 +495,34 @@ pub(super) fn summed(value: &Value<'_>, amounts: &[AmountSpec], sink: &mut Sink)
     Some(out)
 }
 
+/// The sums of an amount that tables ask for.
+#[derive(Default, Clone)]
+pub(super) struct TablesSummed {
+    pub(super) tables: Vec<(Table, Option<Target>)>,
+    /// Those that are published without noise.
+    pub(super) exact: Vec<Cuboid>,
+}
+
 /// Gives each amount its tables; and those of rows what sums want of counts.
 ///
 /// `SUM = step/2 · Σt + middle · COUNT`, so a sum of weight w puts the weight `w · middle²` on the count, in units of the largest value.
 pub(super) fn weigh(
     (counted, targets): (&mut Vec<Table>, &mut Vec<Option<Target>>),
-    sums: Vec<Vec<(Table, Option<Target>)>>,
+    sums: Vec<TablesSummed>,
     amounts: &mut [AmountSpec],
 ) -> Option<()> {
-    for (amount, tables) in amounts.iter_mut().zip(sums) {
+    for (amount, TablesSummed { tables, exact }) in amounts.iter_mut().zip(sums) {
+        amount.exact = exact;
         let (of_count, of_sum) = amount.quantity.stakes()?;
         for (table, target) in tables {
             let counts = !of_count.is_zero() && amount.quantity.missing != NoValue::Skip;
             if counts {
                 let weight = table.weight.checked_mul(of_count)?;
-                let own = counted.iter_mut().find(|t| t.cuboid == table.cuboid && t.asks.is_cells());
+                let own = counted.iter_mut().find(|t| t.cuboid == table.cuboid && t.asks == table.asks);
                 match own {
                     Some(own) => own.weight = own.weight.checked_add(weight)?,
                     None => {
-                        counted.push(Table::new(table.cuboid.clone(), weight));
+                        counted.push(Table { weight, ..table.clone() });
                         targets.push(None);
                     }
                 }

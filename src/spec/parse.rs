@@ -545,13 +545,38 @@ fn projection(
     projection
 }
 
-/// Whoever plans for targets has some.
+/// The least weight, and one over the largest, of which the worst cell of several channels is made.
+const LEAST_WEIGHT: f64 = 1e-20;
+
+/// Whoever plans for targets has some; and what is planned for can be weighed.
 fn check_targets(
     given: &Value<'_>,
     strategy: &StrategySpec,
     (asked, amounts): (&tables::TablesAsked, &[AmountSpec]),
     sink: &mut Sink,
 ) {
+    let asked_more = amounts.iter().flat_map(|a| &a.tables).any(|t| !t.asks.is_cells());
+    if strategy.objective != Objective::Total && asked_more {
+        sink.push(
+            Diagnostic::at(given.span(), "`ask` beside sums with this objective")
+                .label("sums of more than cells are planned for the least total alone")
+                .help("leave `objective` out, or `ask`".to_owned()),
+        );
+    }
+    let weights = amounts.iter().flat_map(|a| &a.tables).chain(&asked.tables).map(|t| t.weight.to_f64());
+    let extreme = { weights }.any(|weight| !(LEAST_WEIGHT..=1.0 / LEAST_WEIGHT).contains(&weight));
+    if strategy.objective == Objective::Worst && !amounts.is_empty() && extreme {
+        let span = given.get_ref().get("objective").map_or(given.span(), |v| v.span());
+        sink.push(
+            Diagnostic::at(span, "weights are too far apart for the worst cell of counts and sums")
+                .label("an error in one table would count 10^20 times as much as in another, or less than a part in 10^20")
+                .help(
+                    "bring the weights of tables nearer to each other, or the bounds of amounts nearer to 0: the error of a sum counts in units of \
+                     its largest value"
+                        .to_owned(),
+                ),
+        );
+    }
     let of_sums = amounts.iter().flat_map(|a| &a.targets);
     if strategy.objective == Objective::Targets && asked.targets.iter().chain(of_sums).all(Option::is_none) {
         sink.push(

@@ -1,6 +1,6 @@
 //! `[[table]]`: the tables asked for.
 
-use super::amounts;
+use super::amounts::{self, TablesSummed};
 use super::asks;
 use super::diagnostic::{Diagnostic, Sink};
 use super::dimension::DeclaredDimension;
@@ -116,7 +116,7 @@ pub(super) struct TablesAsked {
     pub(super) targets: Vec<Option<Target>>,
     pub(super) exact: Vec<ExactTable>,
     /// For each amount the tables of its sums.
-    pub(super) sums: Vec<Vec<(Table, Option<Target>)>>,
+    pub(super) sums: Vec<TablesSummed>,
 }
 
 /// Reads all `[[table]]` entries. A table that comes up in several entries, asked the same, is kept once, where it
@@ -176,7 +176,7 @@ pub(super) fn stricter(a: Option<Target>, b: Option<Target>) -> Option<Target> {
 }
 
 fn gather(entries: &[TableEntry], total: usize, amounts: usize) -> TablesAsked {
-    let mut sums: Vec<Vec<(Table, Option<Target>)>> = vec![Vec::new(); amounts];
+    let mut sums = vec![TablesSummed::default(); amounts];
     let mut tables: Vec<Table> = Vec::with_capacity(total);
     let mut targets: Vec<Option<Target>> = Vec::with_capacity(total);
     let mut exact: Vec<ExactTable> = Vec::new();
@@ -196,14 +196,20 @@ fn gather(entries: &[TableEntry], total: usize, amounts: usize) -> TablesAsked {
                 exact.push(ExactTable { cuboid: cuboid.clone(), reason: reason.clone() });
             }
             for (amount, weight) in &entry.sums {
-                let Some(tables) = sums.get_mut(*amount) else { continue };
+                let Some(TablesSummed { tables, exact }) = sums.get_mut(*amount) else { continue };
+                if entry.exact.is_some() && !exact.contains(&cuboid) {
+                    exact.push(cuboid.clone());
+                }
                 let own = entry.sum_targets.iter().find(|(a, _)| a == amount).map(|(_, target)| *target);
-                match tables.iter_mut().find(|(t, _)| t.cuboid == cuboid) {
+                match tables.iter_mut().find(|(t, _)| t.cuboid == cuboid && t.asks == asks) {
                     Some((table, target)) => {
                         table.weight = table.weight.max(*weight);
                         *target = stricter(*target, own);
                     }
-                    None => tables.push((Table::new(cuboid.clone(), *weight), own)),
+                    None => {
+                        let table = Table { cuboid: cuboid.clone(), weight: *weight, asks: asks.clone() };
+                        tables.push((table, own));
+                    }
                 }
             }
             let Some(weight) = entry.weight else { return };
@@ -230,6 +236,9 @@ fn gather(entries: &[TableEntry], total: usize, amounts: usize) -> TablesAsked {
         if exact.iter().any(|e| e.cuboid == table.cuboid) {
             *target = None;
         }
+    }
+    for TablesSummed { tables, exact } in &mut sums {
+        tables.iter_mut().filter(|(t, _)| exact.contains(&t.cuboid)).for_each(|(_, target)| *target = None);
     }
     TablesAsked { tables, targets, exact, sums }
 }
@@ -368,19 +377,35 @@ fn of_rows(
         );
         return None;
     }
-    for key in ["ask", "exact", "margin"] {
-        let by_name = key == "margin" && fields.get(key).is_some_and(|v| v.get_ref().as_table().is_some());
-        if let Some(span) = fields.key_span(key).filter(|_| !by_name && (!of.is_empty() || weighted)) {
-            let beside = if of.is_empty() { "`[weights]`" } else { "`sum`" };
-            let (label, help) = match key {
-                "margin" => (
-                    "a margin of counts or of sums?",
-                    "say of what: `margin = { count = 50, income = 5e6 }`, with the names that are in `sum`",
-                ),
-                _ => (
-                    "sums are told of the cells of a table, with noise",
-                    "ask for the sums in a `[[table]]` of their own",
-                ),
+    let sums = !of.is_empty() || weighted;
+    let by_name = fields.get("margin").is_some_and(|v| v.get_ref().as_table().is_some());
+    let refused = [
+        (
+            "margin",
+            !by_name,
+            "a margin of counts or of sums?",
+            "say of what: `margin = { count = 50, income = 5e6 }`, with the names that are in `sum`",
+        ),
+        (
+            "ask",
+            by_name,
+            "margins of sums are those of the cells of a table",
+            "give the cells a margin in a `[[table]]` of their own",
+        ),
+        (
+            "exact",
+            !counted,
+            "without the counts exact sums cannot be told",
+            "leave `count = false` out: the counts of the table are published, too",
+        ),
+    ];
+    for (key, wrong, label, help) in refused {
+        if let Some(span) = fields.key_span(key).filter(|_| sums && wrong) {
+            let beside = match (key, of.is_empty()) {
+                ("exact", _) => "`count = false`",
+                ("ask", _) => "`margin`",
+                (_, true) => "`[weights]`",
+                (_, false) => "`sum`",
             };
             sink.push(
                 Diagnostic::at(span, format!("`{key}` beside {beside}")).label(label).help(help.to_owned()),

@@ -141,6 +141,8 @@ pub(crate) struct AmountSpec {
     pub tables: Vec<Table>,
     /// For each of these tables how precise its sums must be.
     pub(crate) targets: Vec<Option<Target>>,
+    /// Those of them whose sums are published without noise.
+    pub exact: Vec<Cuboid>,
     /// Whether squares are summed, too: for variances.
     pub square: bool,
     /// The part of the budget with which the rows are counted whose value is moved to an end.

@@ -44,7 +44,7 @@ fn of_channel(release: &Release, own: &dyn Fn(&Subject) -> bool) -> Vec<(Measure
     let cube = release.cube().unwrap();
     let plan = release.plan(&cube).unwrap();
     let mut out = Vec::new();
-    for (channel, values) in release.beside(&plan.of_rows(), &cube).unwrap() {
+    for (channel, values, _) in release.beside(&plan.of_rows(), &cube).unwrap() {
         if !own(&channel.subject) {
             continue;
         }

@@ -43,6 +43,7 @@ impl Answers {
     pub(crate) fn amounts(&self, level: f64, tables: usize) -> Result<Vec<DescribedAmount>, QueryError> {
         let (cube, plan) = (self.cube(), self.release().plan(self.cube())?);
         let mut out = Vec::new();
+        let exact: Vec<_> = plan.exact_sums().collect();
         for (quantity, asked) in plan.summed() {
             let few = || asked.iter().take(tables);
             let laws = Evaluator::worst_sums(self.cube(), &plan, quantity, few().map(|t| &t.cuboid))?;
@@ -56,7 +57,7 @@ impl Answers {
                 own.push(Table {
                     levels: t.cuboid.iter().map(|level| cube.level_name(level)).collect(),
                     cells: cube.cells(&t.cuboid),
-                    exact: false,
+                    exact: exact.contains(&(quantity, &t.cuboid)),
                     std_error,
                     margin,
                 });

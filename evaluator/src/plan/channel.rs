@@ -146,16 +146,18 @@ pub struct Channel {
     pub workload: Vec<Table>,
     /// What is measured, in the order of the release file.
     pub measurements: Vec<Measurement>,
+    /// Beside rows: the tables of it that are published without noise, which are some of the plan's exact tables. Those of rows are the plan's own.
+    pub exact: Vec<Cuboid>,
 }
 
 /// What a plan without rows says of them.
 pub(super) static NO_ROWS: Channel =
-    Channel { subject: Subject::Rows, workload: Vec::new(), measurements: Vec::new() };
+    Channel { subject: Subject::Rows, workload: Vec::new(), measurements: Vec::new(), exact: Vec::new() };
 
 impl Channel {
     /// The channel of rows.
     pub fn rows(workload: Vec<Table>, measurements: Vec<Measurement>) -> Channel {
-        Channel { subject: Subject::Rows, workload, measurements }
+        Channel { subject: Subject::Rows, workload, measurements, exact: Vec::new() }
     }
 
     /// The channel of cut units: their number, with noise of this scale.
@@ -170,6 +172,7 @@ impl Channel {
             subject,
             workload: vec![Table::new(all, Rational::ONE)],
             measurements: vec![Measurement { block, scale }],
+            exact: Vec::new(),
         }
     }
 }

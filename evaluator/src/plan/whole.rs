@@ -81,6 +81,15 @@ impl Plan {
         })
     }
 
+    /// The tables of sums that are published without noise, each with its number.
+    pub(crate) fn exact_sums(&self) -> impl Iterator<Item = (&Arc<Quantity>, &Cuboid)> {
+        let sums = self.channels.iter().filter_map(|c| match &c.subject {
+            Subject::Sum(quantity) => Some((quantity, &c.exact)),
+            _ => None,
+        });
+        sums.flat_map(|(quantity, exact)| exact.iter().map(move |e| (quantity, e)))
+    }
+
     /// The measurements of all channels.
     pub fn measurements(&self) -> impl Iterator<Item = &Measurement> + Clone {
         self.channels.iter().flat_map(|c| &c.measurements)
@@ -121,11 +130,11 @@ impl Plan {
         first..first
     }
 
-    /// The plan of rows alone, as the plan section of a file has it.
+    /// The plan of rows alone, as the plan section of a file has it, with the exact tables.
     pub fn of_rows(&self) -> Plan {
         let mut plan = self.first();
         plan.channels.truncate(1);
-        Plan { exact: Vec::new(), zeros: Vec::new(), copy: None, ..plan }
+        Plan { zeros: Vec::new(), copy: None, ..plan }
     }
 
     /// The same measurements of rows, where these tables are asked for.
@@ -152,9 +161,10 @@ impl Plan {
             self.exact.clear();
             self.zeros.clear();
         }
-        // Exact tables are of rows.
+        // The plan's exact tables are of rows; a channel beside them has its own.
         if *subject != Subject::Rows {
-            self.exact.clear();
+            let own = self.channels.first().filter(|c| c.subject == *subject);
+            self.exact = own.map_or(Vec::new(), |c| c.exact.clone());
         }
         self
     }

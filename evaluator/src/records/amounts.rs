@@ -11,6 +11,7 @@ use super::shape::Nodes;
 use super::targets::{Wanted, at, together, with_lower};
 use super::values::{RecordColumn, Values};
 use super::{RecordsError, share};
+use crate::answer::tell::channels::ChannelValues;
 use crate::answer::{Answers, Evaluator, Several};
 use crate::cube::{Cube, Cuboid, MOST_PLACES, NoValue, Quantity, Summand, Weighing};
 use crate::watch::Watch;
@@ -138,7 +139,7 @@ fn notes(releases: &[Answers], each: &[Summed]) -> Vec<String> {
 }
 
 /// What tells a subject of these releases.
-fn tellers<'a>(releases: &'a [Answers], subject: &Summand) -> Vec<&'a Evaluator<Vec<Vec<i64>>>> {
+fn tellers<'a>(releases: &'a [Answers], subject: &Summand) -> Vec<&'a Evaluator<ChannelValues>> {
     releases.iter().filter_map(|r| r.channels().teller(subject)).collect()
 }
 

@@ -22,7 +22,7 @@ pub fn encode(
     plan: &Plan,
     cube: &Cube,
     channel: &Channel,
-    values: &[Vec<i64>],
+    (values, exact): (&[Vec<i64>], &[Vec<i64>]),
 ) -> Result<(Kind, Vec<u8>), ReleaseError> {
     match &channel.subject {
         Subject::CutUnits => Ok((Kind::CutUnits, encode_cut_units(channel, values)?)),
@@ -34,7 +34,7 @@ pub fn encode(
             // A copy's section is as the plan section is: of the most precise one.
             let first = plan.first();
             let channel = first.channel(&channel.subject).ok_or_else(|| invalid("it is not of this plan"))?;
-            Ok((Kind::Sums, sums::encode(&first, cube, channel, values)?))
+            Ok((Kind::Sums, sums::encode(&first, cube, channel, (values, exact))?))
         }
         Subject::Rows => Err(invalid("rows have sections of their own")),
     }
@@ -53,19 +53,20 @@ fn cut_units(bytes: &[u8]) -> Result<Measured, ReleaseError> {
     let (num, den, noisy) = codec::decode::<(u128, u128, i64)>(WHAT, bytes)?;
     let scale = Rational::new(num, den).filter(|r| (r.numerator(), r.denominator()) == (num, den));
     match scale {
-        Some(scale) if !scale.is_zero() => Ok((Channel::cut_units(scale), vec![vec![noisy]])),
+        Some(scale) if !scale.is_zero() => Ok((Channel::cut_units(scale), vec![vec![noisy]], Vec::new())),
         _ => Err(invalid("its scale is not a positive rational in lowest terms")),
     }
 }
 
 impl Release {
-    /// The channels beside rows, in the order of the plan, each with the values of its measurements. `plan` is that of the rows.
+    /// The channels beside rows, in the order of the plan, each with the values of its measurements and of its exact tables. `plan` is that of the rows, with
+    /// its exact tables.
     pub fn beside(&self, plan: &Plan, cube: &Cube) -> Result<Vec<Measured>, ReleaseError> {
         let mut out: Vec<Measured> = self.cut()?.into_iter().collect();
         for index in 0..self.count(Kind::Sums) {
             out.push(sums::decode(&self.section(Kind::Sums, index)?, plan, cube)?);
         }
-        sums::each_once(out.iter().map(|(channel, _)| &channel.subject))?;
+        sums::each_once(out.iter().map(|(channel, ..)| &channel.subject))?;
         sums::both_ends(&out)?;
         Ok(out)
     }
@@ -99,7 +100,7 @@ mod tests {
         let channel = Channel::cut_units(Rational::new(100, 3).unwrap());
         let bytes = encode_cut_units(&channel, &[vec![-2]]).unwrap();
         assert_eq!(&bytes[..], &[100, 3, 3][..]);
-        assert_eq!(cut_units(&bytes).unwrap(), (channel.clone(), vec![vec![-2]]));
+        assert_eq!(cut_units(&bytes).unwrap(), (channel.clone(), vec![vec![-2]], vec![]));
         for bad in
             [&[][..], &[100, 3], &[100, 3, 3, 0], &[0, 1, 3], &[1, 0, 3], &[2, 4, 3], &[251, 3, 0, 3, 3]]
         {

@@ -262,9 +262,7 @@ pub fn of_tables(
         projection: None,
         recipient: recipient(plan, &frame)?,
         declared: Declared {
-            invariants: (plan.exact.iter().zip(reasons))
-                .map(|(e, reason)| invariant(&cube.describe(e), reason))
-                .collect(),
+            invariants: declared(cube, plan, reasons),
             constraints: plan.zeros.clone(),
             post_processing: Vec::new(),
         },
@@ -431,8 +429,24 @@ fn recipient(plan: &Plan, frame: &Frame) -> Result<Option<RecipientSummary>, Cos
     }))
 }
 
+/// How exact tables are declared, of counts and then of sums, which are exact for the same reasons.
+pub fn declared(cube: &Cube, plan: &Plan, reasons: &[String]) -> Vec<String> {
+    let counts = plan.exact.iter().zip(reasons);
+    let counts = counts.map(|(e, reason)| invariant(&cube.describe(e), reason));
+    let sums = plan.exact_sums().filter_map(|(quantity, e)| {
+        let reason = plan.exact.iter().position(|own| own == e).and_then(|at| reasons.get(at))?;
+        Some(invariant(&exact_sums(quantity, &cube.describe(e)), reason))
+    });
+    counts.chain(sums).collect()
+}
+
+/// What exact sums of a table are called.
+pub(crate) fn exact_sums(quantity: &Quantity, table: &str) -> String {
+    format!("sums of {} by {table}", quantity.name)
+}
+
 /// How an exact table is declared.
-pub fn invariant(table: &str, reason: &str) -> String {
+fn invariant(table: &str, reason: &str) -> String {
     format!("{table}: {reason}")
 }
 

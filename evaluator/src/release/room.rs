@@ -24,7 +24,12 @@ impl Release {
         check_room(self, &plan, &frame, cells)?;
         plan.zeros = super::zeros::conditions(self)?;
         let beside = self.beside(&plan, cube)?;
-        plan.channels.extend(beside.into_iter().map(|(channel, _)| channel));
+        plan.channels.extend(beside.into_iter().map(|(channel, ..)| channel));
+        let declared = self.manifest().declared.invariants.len();
+        if declared != plan.exact.len() + plan.exact_sums().count() {
+            let why = format!("the manifest declares {declared} exact tables, and the file holds others");
+            return Err(ReleaseError::Invalid { what: "a table published exactly", why });
+        }
         plan = self.copy(plan)?;
         // One that cannot be resolved would make every answer an error.
         crate::recover::zeros::Zeros::of_plan(cube, &frame, &plan)

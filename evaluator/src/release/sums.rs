@@ -8,10 +8,13 @@
 //! description, each a list of at most one text); the bytes of a plan section (see [`super::wire`]) with this channel's tables and
 //! measurements; and its integers, packed one measurement after the other (see [`super::packing`]). Who is protected, the budget and the
 //! levels are those of the file's plan section.
+//!
+//! Where tables of it are published without noise, or more is asked of them than their cells, 8 is added to the first number, and behind all this stand a list of
+//! exact tables, each as in a section of [`super::exact`], and the bytes of a section of what is asked ([`super::wire`]), or none.
 
-use super::packing::{pack, unpack};
-use super::{ReleaseError, codec, wire};
-use crate::cube::{Cube, Frame, NoValue, Quantity, Weighing};
+use super::packing::{pack, skip, unpack};
+use super::{ReleaseError, codec, exact, wire};
+use crate::cube::{Cube, Cuboid, Frame, NoValue, Quantity, Weighing};
 use crate::plan::limits::cells;
 use crate::plan::{Channel, Form, Plan, Subject};
 use std::sync::Arc;
@@ -19,8 +22,11 @@ use wincode::{SchemaRead, SchemaWrite};
 
 const WHAT: &str = "the sums";
 
-/// A channel with the values of its measurements.
-pub(super) type Measured = (Channel, Vec<Vec<i64>>);
+/// A channel with the values of its measurements, and of its exact tables.
+pub(super) type Measured = (Channel, Vec<Vec<i64>>, Vec<Vec<i64>>);
+
+/// What is added to the tag of a subject where more stands behind the section.
+const MORE: u8 = 8;
 
 #[derive(SchemaWrite, SchemaRead)]
 struct Section {
@@ -37,6 +43,9 @@ struct Section {
     values: Vec<u8>,
 }
 
+/// A section with its exact tables, and what is asked of its tables.
+type SectionAndMore = (Section, Vec<Vec<u8>>, Vec<u8>);
+
 fn invalid(why: impl Into<String>) -> ReleaseError {
     ReleaseError::Invalid { what: WHAT, why: why.into() }
 }
@@ -52,7 +61,7 @@ pub(super) fn encode(
     plan: &Plan,
     cube: &Cube,
     channel: &Channel,
-    values: &[Vec<i64>],
+    (values, exact): (&[Vec<i64>], &[Vec<i64>]),
 ) -> Result<Vec<u8>, ReleaseError> {
     let (subject, q) = match &channel.subject {
         Subject::Sum(q) => (1, q),
@@ -66,8 +75,11 @@ pub(super) fn encode(
     values.iter().for_each(|v| pack(v, &mut packed));
     let missing = NoValue::TAGS.iter().find(|(m, _)| *m == q.missing).map_or(0, |(_, tag)| *tag);
     let weighing = Weighing::TAGS.iter().find(|(w, _)| *w == q.weighing).map_or(0, |(_, tag)| *tag);
+    let own = as_rows(plan, channel);
+    let asked = wire::encode_workload(&own, cube)?;
+    let more = !channel.exact.is_empty() || asked.is_some();
     let section = Section {
-        subject,
+        subject: if more { subject + MORE } else { subject },
         name: q.name.clone(),
         low: q.low,
         high: q.high,
@@ -76,15 +88,30 @@ pub(super) fn encode(
         missing: missing + weighing,
         unit: q.unit.iter().cloned().collect(),
         description: q.description.iter().cloned().collect(),
-        plan: wire::encode_plan(&as_rows(plan, channel), cube)?,
+        plan: wire::encode_plan(&own, cube)?,
         values: packed,
     };
-    codec::encode(WHAT, &section)
+    if !more {
+        return codec::encode(WHAT, &section);
+    }
+    let tables = channel.exact.iter().zip(exact);
+    let tables = tables.map(|(cuboid, sums)| exact::encode(cuboid, sums)).collect::<Result<Vec<_>, _>>()?;
+    let all: SectionAndMore = (section, tables, asked.unwrap_or_default());
+    codec::encode(WHAT, &all)
 }
 
 /// The channel of a section beside this plan's rows, with the values of its measurements.
 pub(super) fn decode(bytes: &[u8], plan: &Plan, cube: &Cube) -> Result<Measured, ReleaseError> {
-    let section: Section = codec::decode(WHAT, bytes)?;
+    let (mut section, tables, asked): SectionAndMore = match bytes.first() {
+        Some(&tag) if tag >= MORE => codec::decode(WHAT, bytes)?,
+        _ => (codec::decode(WHAT, bytes)?, Vec::new(), Vec::new()),
+    };
+    if section.subject >= MORE {
+        if tables.is_empty() && asked.is_empty() {
+            return Err(invalid("there is nothing more behind it"));
+        }
+        section.subject -= MORE;
+    }
     if section.unit.len() > 1 || section.description.len() > 1 {
         return Err(invalid("a text is given twice"));
     }
@@ -115,8 +142,11 @@ pub(super) fn decode(bytes: &[u8], plan: &Plan, cube: &Cube) -> Result<Measured,
         2 => return Err(invalid("rows with a value are counted where every row has one")),
         _ => return Err(invalid("it is of no known subject")),
     };
-    let own = wire::decode_plan(&section.plan, cube)?;
-    let channel = Channel { subject, ..own.rows().clone() };
+    let mut own = wire::decode_plan(&section.plan, cube)?;
+    if !asked.is_empty() {
+        wire::decode_workload(&asked, &mut own, cube)?;
+    }
+    let mut channel = Channel { subject, ..own.rows().clone() };
     if as_rows(plan, &channel) != own {
         return Err(invalid("it says otherwise than the plan who is protected, or which levels are in use"));
     }
@@ -138,6 +168,23 @@ pub(super) fn decode(bytes: &[u8], plan: &Plan, cube: &Cube) -> Result<Measured,
     if !rest.is_empty() {
         return Err(invalid(format!("it has {} bytes too many", rest.len())));
     }
+    let mut sums = Vec::new();
+    for bytes in &tables {
+        let (cuboid, mut rest) = exact::shape(bytes, cube)?;
+        if !plan.exact.contains(&cuboid) || channel.exact.contains(&cuboid) {
+            let name = cube.describe(&cuboid);
+            return Err(invalid(format!("{name} is no table whose counts are exact, or is there twice")));
+        }
+        // As many values as there are bytes for, before there is room for them.
+        let mut there = rest;
+        skip(&mut there, usize::try_from(cells(&frame, &cuboid).unwrap_or(u64::MAX)).unwrap_or(usize::MAX))?;
+        sums.push(unpack(&mut rest, frame.len(&cuboid))?);
+        total = total.saturating_add(sums.last().map_or(0, Vec::len) as u64);
+        if !rest.is_empty() {
+            return Err(invalid(format!("an exact table has {} bytes too many", rest.len())));
+        }
+        channel.exact.push(cuboid);
+    }
     // What is measured must be part of something that is wholly there.
     if channel.measurements.iter().any(|m| cells(&frame, m.block.cuboid()).is_none_or(|n| n > total)) {
         return Err(invalid("a part of a table is measured whose other parts are not in the file"));
@@ -145,7 +192,7 @@ pub(super) fn decode(bytes: &[u8], plan: &Plan, cube: &Cube) -> Result<Measured,
     if channel.measurements.is_empty() {
         return Err(invalid("nothing of it is measured"));
     }
-    Ok((channel, values))
+    Ok((channel, values, sums))
 }
 
 /// Each number is summed once, and one whose rows are counted is summed, too: with the same bounds.
@@ -189,7 +236,7 @@ pub(super) fn each_once<'a>(subjects: impl Iterator<Item = &'a Subject> + Clone)
 pub(super) fn both_ends(channels: &[Measured]) -> Result<(), ReleaseError> {
     let mut low: Option<&Channel> = None;
     let wrong = || invalid("rows that were moved are not counted at both ends of a number alike");
-    for (channel, _) in channels {
+    for (channel, ..) in channels {
         match (&channel.subject, low.take()) {
             (Subject::Below(_), None) => low = Some(channel),
             (Subject::Above(high), Some(Channel { subject: Subject::Below(of), measurements, .. }))
@@ -199,4 +246,38 @@ pub(super) fn both_ends(channels: &[Measured]) -> Result<(), ReleaseError> {
         }
     }
     if low.is_some() { Err(wrong()) } else { Ok(()) }
+}
+
+/// What is exact of a number is exact of all that is told of it, and is what rows of these counts can have: each is within its bounds. `counts` are those of a table of rows.
+pub(super) fn exact_alike(
+    channels: &[Measured],
+    mut counts: impl FnMut(&Cuboid) -> Result<Vec<i64>, ReleaseError>,
+) -> Result<(), ReleaseError> {
+    for (channel, _, tables) in channels {
+        let Some(of) = channel.subject.quantity().filter(|_| channel.subject.has_cells()) else {
+            if !channel.exact.is_empty() {
+                return Err(invalid("what has no cells is published exactly"));
+            }
+            continue;
+        };
+        let alike = |other: &Measured| {
+            let same = other.0.subject.quantity() == Some(of) && other.0.subject.has_cells();
+            !same || other.0.exact == channel.exact
+        };
+        if !channels.iter().all(alike) {
+            return Err(invalid("some of what is told of a number is exact in a table, and some is not"));
+        }
+        let most = channel.subject.most(1) as i128;
+        let least = if matches!(channel.subject, Subject::Valued(_)) { 0 } else { -most };
+        for (cuboid, sums) in channel.exact.iter().zip(tables) {
+            let counts = counts(cuboid)?;
+            let fits = |(&sum, &n): (&i64, &i64)| {
+                (i128::from(n) * least..=i128::from(n) * most).contains(&i128::from(sum))
+            };
+            if counts.len() != sums.len() || !sums.iter().zip(&counts).all(fits) {
+                return Err(invalid("an exact sum is more than its rows can have"));
+            }
+        }
+    }
+    Ok(())
 }

@@ -2,10 +2,11 @@
 
 use super::kept::Kept;
 use super::packing::{Chunk, Layout, layout, skip, unpack};
+use super::sums::{self, Measured};
 use super::{Kind, Release, ReleaseError, exact};
 use crate::cube::{Cube, Cuboid, Frame};
-use crate::plan::Plan;
 use crate::plan::slices::Slices;
+use crate::plan::{Plan, Subject};
 use crate::recover::{Keeps, Source, SourceError};
 use crate::watch::Watch;
 use std::borrow::Borrow;
@@ -24,6 +25,8 @@ pub struct Values<R = Release> {
     last: Mutex<Option<(usize, Arc<[u8]>)>>,
     /// The values of channels beside rows.
     beside: Vec<Vec<i64>>,
+    /// The channels, and their exact tables.
+    channels: Vec<Measured>,
     /// Sums of them from an earlier time.
     kept: Option<Kept>,
 }
@@ -46,9 +49,16 @@ impl<R: Borrow<Release>> Values<R> {
             Some(_) => release.borrow().beside(&plan.of_rows(), cube)?,
             None => Vec::new(),
         };
+        let mut channels = Vec::with_capacity(beside.len());
+        let mut values = Vec::new();
+        for (channel, own, exact) in beside {
+            values.extend(own);
+            channels.push((channel, Vec::new(), exact));
+        }
         Ok(Values {
             release,
-            beside: beside.into_iter().flat_map(|(_, values)| values).collect(),
+            beside: values,
+            channels,
             layout,
             frame,
             cube: cube.clone(),
@@ -144,7 +154,22 @@ impl<R: Borrow<Release>> Values<R> {
         let read = |i| exact::counts(self.release(), &self.cube, &self.frame, &self.exact, i);
         let tables: Vec<Vec<i64>> = (0..self.exact.len()).map(read).collect::<Result<_, _>>()?;
         exact::agree(&self.cube, &self.frame, &self.exact, &tables)?;
-        Ok(tables.iter().map(|t| t.len() as u64).sum())
+        sums::exact_alike(&self.channels, |cuboid| {
+            let at = self.exact.iter().position(|e| e == cuboid);
+            Ok(at.and_then(|at| tables.get(at)).cloned().unwrap_or_default())
+        })?;
+        let mut all: usize = tables.iter().map(Vec::len).sum();
+        for (channel, _, sums) in &self.channels {
+            exact::agree(&self.cube, &self.frame, &channel.exact, sums)?;
+            all += sums.iter().map(Vec::len).sum::<usize>();
+        }
+        Ok(all as u64)
+    }
+
+    /// The exact tables of a channel beside rows.
+    pub(crate) fn exact_of(&self, subject: &Subject) -> Vec<Vec<i64>> {
+        let own = self.channels.iter().find(|(channel, ..)| channel.subject == *subject);
+        own.map_or(Vec::new(), |(.., exact)| exact.clone())
     }
 }
 

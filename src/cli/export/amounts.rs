@@ -4,7 +4,7 @@ use crate::answer::{Answers, Options};
 use crate::cli::Failure;
 use crate::cube::{Cuboid, Level, NoValue, Weighing};
 use crate::plan::Plan;
-use crate::render::{ResultCell, ResultFigure};
+use crate::render::{Caveat, ResultCell, ResultFigure};
 use crate::sql::{quoted, quoted_level};
 
 /// Which tables a release has, of counts and of the sums of numbers.
@@ -17,7 +17,18 @@ pub(crate) struct SummedBeside<'a> {
 pub(crate) struct TidyMeasure {
     /// `SUM(income)`
     pub name: String,
+    /// What it is measured in, if that is said.
+    pub unit: Option<String>,
     pub cells: Vec<ResultFigure>,
+    /// How many values were moved to the ends of the number, where that was measured.
+    pub clamped: Option<Caveat>,
+}
+
+impl TidyMeasure {
+    /// A count of rows.
+    pub(crate) fn of_rows(name: String, cells: Vec<ResultFigure>) -> TidyMeasure {
+        TidyMeasure { name, unit: None, cells, clamped: None }
+    }
 }
 
 impl<'a> SummedBeside<'a> {
@@ -49,13 +60,15 @@ impl<'a> SummedBeside<'a> {
             // The sum of weights is the count, and rows are told without it.
             let all: &[&str] = match (quantity.weighing, quantity.missing) {
                 (Weighing::Weight, _) => {
-                    names.push("COUNT(*)".to_owned());
+                    names.push(("COUNT(*)".to_owned(), quantity.unit.clone()));
                     continue;
                 }
                 (_, NoValue::Skip) => &["SUM", "AVG", "COUNT"],
                 (_, NoValue::Stop | NoValue::Zero) => &["SUM", "AVG"],
             };
-            names.extend(all.iter().map(|function| format!("{function}({})", quoted(&quantity.name))));
+            let unit = |function: &str| quantity.unit.clone().filter(|_| function != "COUNT");
+            let name = |function: &str| format!("{function}({})", quoted(&quantity.name));
+            names.extend(all.iter().map(|function| (name(function), unit(function))));
         }
         if names.is_empty() {
             return Ok(Vec::new());
@@ -64,14 +77,17 @@ impl<'a> SummedBeside<'a> {
         let group = if by.is_empty() { String::new() } else { format!(" GROUP BY {}", by.join(", ")) };
         let from = quoted(self.answers.name());
         let mut out = Vec::with_capacity(names.len());
-        for name in names {
+        for (name, unit) in names {
             let sql = format!("SELECT {name} AS figure FROM {from}{group}");
             let answer = self.answers.ask(&sql, &Options::at(level))?;
             let cells = answer.rows.into_iter().filter_map(|row| match row.into_iter().next_back() {
                 Some(ResultCell::Figure(figure)) => Some(figure),
                 _ => None,
             });
-            out.push(TidyMeasure { name, cells: cells.collect() });
+            // How many rows have a value is the same wherever values are moved to.
+            let moved = name == "COUNT(*)" || !name.starts_with("COUNT(");
+            let clamped = answer.caveats.into_iter().find(|c| moved && matches!(c, Caveat::Clamped { .. }));
+            out.push(TidyMeasure { name, unit, cells: cells.collect(), clamped });
         }
         Ok(out)
     }
@@ -87,4 +103,15 @@ impl<'a> SummedBeside<'a> {
     pub(crate) fn notes(&self) -> impl Iterator<Item = String> + '_ {
         self.plan.summed().map(|(quantity, _)| quantity.note())
     }
+}
+
+/// How many values were moved to the ends of each number, once.
+pub(super) fn clamped(measures: &[TidyMeasure]) -> Vec<Caveat> {
+    let mut out: Vec<Caveat> = Vec::new();
+    for caveat in measures.iter().filter_map(|m| m.clamped.as_ref()) {
+        if !out.contains(caveat) {
+            out.push(caveat.clone());
+        }
+    }
+    out
 }

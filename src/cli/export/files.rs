@@ -83,7 +83,8 @@ fn flow(answers: &Answers, table: &str) -> String {
 #[cfg(feature = "parquet")]
 fn said(tidy: &Tidy, answers: &Answers, table: &str) -> Result<Vec<(&'static str, String)>, Failure> {
     let manifest = answers.release().manifest();
-    let caveats: Vec<Value> = answers.caveats(tidy.level)?.iter().map(Caveat::to_json).collect();
+    let caveats: Vec<Value> =
+        answers.caveats(tidy.level)?.iter().chain(&tidy.clamped).map(Caveat::to_json).collect();
     let texts = answers.caveats(tidy.level)?.into_iter().map(|c| c.text(tidy.level));
     let notes: Vec<String> = texts.chain(answers.told()).chain(tidy.notes.iter().cloned()).collect();
     let mut said = vec![
@@ -107,7 +108,16 @@ fn said(tidy: &Tidy, answers: &Answers, table: &str) -> Result<Vec<(&'static str
     if !labels.is_empty() {
         said.push(("margins.labels", Value::Object(labels).to_string()));
     }
+    let units = units(tidy.axes.iter());
+    if !units.is_empty() {
+        said.push(("margins.units", Value::Object(units).to_string()));
+    }
     Ok(said)
+}
+
+/// What figures are measured in, by the category that says what is measured.
+fn units<'t>(axes: impl Iterator<Item = &'t super::tidy::Axis>) -> serde_json::Map<String, Value> {
+    axes.flat_map(|a| a.of_units()).map(|(of, unit)| (of.to_owned(), unit.into())).collect()
 }
 
 /// Writes one table or all of them.
@@ -233,6 +243,10 @@ fn resource(tidy: &Tidy, format: Format, file: &str, title: &str) -> Value {
             if let Some(unit) = legend.and_then(|l| l.unit.as_ref()) {
                 field["unit"] = json!(unit);
             }
+            let units = units(std::iter::once(a));
+            if !units.is_empty() {
+                field["units"] = units.into();
+            }
             if a.is_labelled() {
                 let both = a.labels.iter().zip(&a.called);
                 let both = both.map(|(code, label)| json!({ "value": value(a, code), "label": label }));
@@ -292,7 +306,7 @@ fn meaning(name: &str) -> &'static str {
             "coefficient of variation: the standard error in per cent of the estimate, of the noise alone"
         }
         "reliability" => "class of the coefficient of variation: see the notes",
-        _ => "what besides noise is to be known: exact, truncated, incomplete, hidden",
+        _ => "what besides noise is to be known: exact, truncated, incomplete, clamped, hidden",
     }
 }
 

@@ -28,6 +28,12 @@ pub(super) fn dataset(tidy: &Tidy, about: &Manifest, title: &str) -> Value {
         let labels: Map<String, Value> =
             index.iter().cloned().zip(axis.called.iter().map(|l| l.clone().into())).collect();
         let mut own = json!({ "label": axis.name, "category": { "index": index, "label": labels } });
+        let units = index.iter().zip(&axis.units);
+        let units: Map<String, Value> =
+            units.filter_map(|(at, unit)| Some((at.clone(), json!({ "label": unit.as_ref()? })))).collect();
+        if !units.is_empty() {
+            own["category"]["unit"] = units.into();
+        }
         if let Some(text) = axis.legend.as_ref().and_then(|l| l.description.as_ref()) {
             own["note"] = json!([text]);
         }
@@ -46,7 +52,7 @@ pub(super) fn dataset(tidy: &Tidy, about: &Manifest, title: &str) -> Value {
     let mut value: Vec<Value> = Vec::with_capacity(tidy.cells.len() * names.len());
     let mut status = Map::new();
     for (at, cell) in tidy.cells.iter().enumerate() {
-        let word = tidy.status(cell);
+        let word = tidy.status(at);
         let numbers = tidy.numbers(cell);
         for &i in &shown {
             if !word.is_empty() {
@@ -64,6 +70,9 @@ pub(super) fn dataset(tidy: &Tidy, about: &Manifest, title: &str) -> Value {
             tidy.finished.as_ref().and_then(|f| f.get(at)).map(|n| n.map_or(Value::Null, Value::from)),
         );
     }
+    // What has units is a metric, too.
+    let measured = tidy.axes.iter().filter(|a| a.of_units().next().is_some()).map(|a| a.name.as_str());
+    let metrics: Vec<&str> = measured.chain([metric.as_str()]).collect();
     let mut out = json!({
         "version": "2.0",
         "class": "dataset",
@@ -72,7 +81,7 @@ pub(super) fn dataset(tidy: &Tidy, about: &Manifest, title: &str) -> Value {
         "updated": about.created,
         "id": id,
         "size": size,
-        "role": { "metric": [metric] },
+        "role": { "metric": metrics },
         "dimension": dimension,
         "value": value,
     });

@@ -100,7 +100,7 @@ fn bytes(tidy: &Tidy, said: &[(&str, String)]) -> Result<Vec<u8>, ParquetError> 
         put_known(&mut group, &numbers, hiding)?;
     }
     let status: Vec<ByteArray> =
-        tidy.cells.iter().map(|cell| ByteArray::from(tidy.status(cell).as_str())).collect();
+        (0..tidy.cells.len()).map(|at| ByteArray::from(tidy.status(at).as_str())).collect();
     put::<ByteArrayType>(&mut group, &status)?;
     if let Some(cuts) = &tidy.cuts {
         put_known(&mut group, &tidy.cells.iter().map(|cell| cell.cv()).collect::<Vec<_>>(), true)?;

@@ -1,7 +1,7 @@
 //! SDMX-CSV 2.0 (<https://github.com/sdmx-twg/sdmx-csv>) with `labels=both`: identifiers that SDMX allows, each with the name that people know.
 
 use super::FINISHED;
-use super::tidy::{Tidy, field, number};
+use super::tidy::{Axis, Tidy, field, number};
 use std::collections::HashSet;
 
 /// What an identifier may not have becomes an underscore; two that become the same get a number.
@@ -45,13 +45,14 @@ pub(super) struct Identified {
 }
 
 /// Columns that are no dimensions, with what they hold: figures of the cell before them.
-pub(super) const ATTRIBUTES: [(&str, &str); 9] = [
+pub(super) const ATTRIBUTES: [(&str, &str); 10] = [
     ("STD_ERROR", "standard error"),
     ("MOE", "margin of error"),
     ("CONF_LEVEL", "level of the interval"),
     ("LOW", "lower end"),
     ("HIGH", "upper end"),
     ("OBS_STATUS", "status"),
+    ("UNIT_MEASURE", "unit of measure"),
     ("CV", "coefficient of variation"),
     ("RELIABILITY", "class of reliability"),
     ("FINISHED_BIASED", FINISHED),
@@ -60,7 +61,9 @@ pub(super) const ATTRIBUTES: [(&str, &str); 9] = [
 /// Those of the attributes that a table has.
 pub(super) fn attributes(tidy: &Tidy) -> impl Iterator<Item = (&'static str, &'static str)> {
     let (cuts, finished) = (tidy.cuts.is_some(), tidy.finished.is_some());
+    let units = tidy.axes.iter().any(|a| a.of_units().next().is_some());
     ATTRIBUTES.into_iter().filter(move |(id, _)| match *id {
+        "UNIT_MEASURE" => units,
         "CV" | "RELIABILITY" => cuts,
         "FINISHED_BIASED" => finished,
         _ => true,
@@ -122,7 +125,7 @@ pub(super) fn message(tidy: &Tidy, ids: &Identified, period: &str) -> String {
             out.push_str(&format!(",{}", field(period)));
         }
         let [estimate, std_error, moe, level, low, high] = tidy.numbers(cell).map(number);
-        let word = tidy.status(cell);
+        let word = tidy.status(i);
         // E: estimated; A: normal; Q: suppressed; what it is in words stands after it.
         let status = match word.as_str() {
             "" => "E: estimated".into(),
@@ -131,6 +134,11 @@ pub(super) fn message(tidy: &Tidy, ids: &Identified, period: &str) -> String {
             other => format!("E: estimated {}", other.replace(',', ";")),
         };
         out.push_str(&format!(",{estimate},{std_error},{moe},{level},{low},{high},{status}"));
+        if attributes(tidy).any(|(id, _)| id == "UNIT_MEASURE") {
+            let unit = |(axis, &node): (&Axis, &usize)| axis.units.get(node).cloned().flatten();
+            let unit = tidy.axes.iter().zip(&nodes).find_map(unit).unwrap_or_default();
+            out.push_str(&format!(",{}", field(&unit)));
+        }
         if let Some(cuts) = &tidy.cuts {
             out.push_str(&format!(",{},{}", number(cell.cv()), cuts.class(cell)));
         }

@@ -23,6 +23,11 @@ fn name(text: &str) -> String {
     format!("<com:Name xml:lang=\"en\">{}</com:Name>", escaped(&text.replace(['\r', '\n', '\t'], " ")))
 }
 
+/// What is to be known of a table: SDMX-CSV has no place for it.
+fn description(text: &str) -> String {
+    format!("<com:Description xml:lang=\"en\">{}</com:Description>", escaped(text))
+}
+
 /// What every thing that is maintained says of itself.
 fn maintained(id: &str) -> String {
     format!("id=\"{}\" agencyID=\"MARGINS\" version=\"1.0\"", escaped(id))
@@ -70,7 +75,7 @@ impl Structure {
         for (id, meaning) in attributes(tidy) {
             self.concepts.insert(id.into(), meaning.into());
             let kind = match id {
-                "OBS_STATUS" | "RELIABILITY" => "String",
+                "OBS_STATUS" | "UNIT_MEASURE" | "RELIABILITY" => "String",
                 "FINISHED_BIASED" => "Long",
                 _ => "Double",
             };
@@ -82,8 +87,9 @@ impl Structure {
             ));
         }
         let (of, title) = (maintained(flow), name(title));
+        let notes = if tidy.notes.is_empty() { String::new() } else { description(&tidy.notes.join("\n")) };
         self.flows.push_str(&format!(
-            "<str:Dataflow {of}>{title}<str:Structure><Ref {of} package=\"datastructure\" class=\"DataStructure\"/></str:Structure></str:Dataflow>\n"
+            "<str:Dataflow {of}>{title}{notes}<str:Structure><Ref {of} package=\"datastructure\" class=\"DataStructure\"/></str:Structure></str:Dataflow>\n"
         ));
         self.structures.push_str(&format!(
             "<str:DataStructure {of}>{title}<str:DataStructureComponents><str:DimensionList id=\"DimensionDescriptor\">{dimensions}\
@@ -149,7 +155,7 @@ mod tests {
         let texts = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect();
         let (labels, called) = (texts(labels), texts(called));
         let (name, kind) = (name.to_owned(), ColumnKind::Text);
-        Axis { name, kind, labels, called, legend: None, is_time: of_periods, of_periods }
+        Axis { name, kind, labels, called, units: Vec::new(), legend: None, is_time: of_periods, of_periods }
     }
 
     /// The attributes of an element, wherever it is: what stands in them between quotes.
@@ -174,7 +180,8 @@ mod tests {
             cells: vec![cell; 4],
             level: 0.95,
             notes: Vec::new(),
-            untrue: String::new(),
+            untrue: Vec::new(),
+            clamped: Vec::new(),
             cuts: Some(Cuts::default()),
             hide_above: None,
             finished: Some(vec![Some(3); 4]),

@@ -2,11 +2,11 @@
 
 use super::super::Failure;
 use super::FINISHED;
-use super::amounts::{SummedBeside, TidyMeasure};
+use super::amounts::{self, SummedBeside, TidyMeasure};
 use super::finished::Finisher;
 use crate::answer::{Answers, Group, whole_ends};
 use crate::cube::{Filter, Legend, Level};
-use crate::render::{ColumnKind, Cuts, ResultFigure, csv_field};
+use crate::render::{Caveat, ColumnKind, Cuts, ResultFigure, csv_field};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -29,6 +29,8 @@ pub(crate) struct Axis {
     pub labels: Vec<String>,
     /// What people call each of them; as long as the labels.
     pub called: Vec<String>,
+    /// What figures of each of them are measured in, where one says so; none otherwise.
+    pub units: Vec<Option<String>>,
     /// What the signed file says of it.
     pub legend: Option<Legend>,
     /// Whether it says when something was.
@@ -42,6 +44,12 @@ impl Axis {
     pub(crate) fn is_labelled(&self) -> bool {
         self.called != self.labels
     }
+
+    /// The categories whose figures have a unit, each with it.
+    pub(crate) fn of_units(&self) -> impl Iterator<Item = (&str, &str)> {
+        let each = self.labels.iter().zip(&self.units);
+        each.filter_map(|(label, unit)| Some((label.as_str(), unit.as_deref()?)))
+    }
 }
 
 /// A whole table.
@@ -53,8 +61,10 @@ pub(crate) struct Tidy {
     pub level: f64,
     /// What is to be known of sums and means.
     pub notes: Vec<String>,
-    /// What besides noise makes the numbers untrue, in a word or two.
-    pub untrue: String,
+    /// What besides noise makes the numbers untrue, in a word or two: of each measure.
+    pub untrue: Vec<String>,
+    /// How many values were moved to the ends of numbers, where that was measured.
+    pub clamped: Vec<Caveat>,
     /// Where classes of reliability end, where these are wanted.
     pub cuts: Option<Cuts>,
     /// The coefficient of variation above which cells are hidden, in per cent.
@@ -109,8 +119,7 @@ impl Tidy {
             f.table(levels, &estimates)
         };
         let finished = finisher.zip(groups.as_ref()).map(finish).transpose()?;
-        let counts =
-            groups.map(|groups| TidyMeasure { name: summed.of_rows(), cells: figures(&groups, level) });
+        let counts = groups.map(|groups| TidyMeasure::of_rows(summed.of_rows(), figures(&groups, level)));
         let measures: Vec<TidyMeasure> = counts.into_iter().chain(beside).collect();
         // A dimension may be called as a figure is.
         let named = |l: &Level| {
@@ -126,6 +135,7 @@ impl Tidy {
             kind: ColumnKind::of_level(l.of(cube)),
             labels: l.of(cube).labels.clone(),
             called: cube.dimensions[l.dimension].called(l.level),
+            units: Vec::new(),
             legend: cube.dimensions[l.dimension].legend().cloned(),
             is_time: cube.dimensions[l.dimension].is_time(),
             of_periods: cube.dimensions[l.dimension].is_time() && l.of(cube).are_periods(),
@@ -147,11 +157,17 @@ impl Tidy {
                 kind: ColumnKind::Text,
                 called: labels.clone(),
                 labels,
+                units: measures.iter().map(|m| m.unit.clone()).collect(),
                 legend: None,
                 is_time: false,
                 of_periods: false,
             });
         }
+        let untrue = |m: &TidyMeasure| {
+            let words = caveats.iter().chain(&m.clamped).map(Caveat::status);
+            words.collect::<Vec<_>>().join(" ")
+        };
+        let clamped = amounts::clamped(&measures);
         let cells = measures.first().map_or(0, |m| m.cells.len());
         let own = |cell: usize| measures.iter().filter_map(move |m| m.cells.get(cell).copied());
         let cuts = reliability.then(|| Cuts::of(&answers.release().manifest().about));
@@ -160,11 +176,13 @@ impl Tidy {
             cells: (0..cells).flat_map(own).collect(),
             notes,
             level,
-            untrue: caveats.iter().map(|c| c.status()).collect::<Vec<_>>().join(" "),
+            untrue: measures.iter().map(untrue).collect(),
             finished,
             cuts,
             hide_above,
+            clamped,
         };
+        tidy.notes.extend(tidy.clamped.iter().map(|c| c.text(level)));
         tidy.notes.extend(tidy.cuts.as_ref().map(Cuts::note));
         tidy.hide();
         Ok(tidy)
@@ -205,12 +223,14 @@ impl Tidy {
         [cell.estimate, cell.std_error, moe, level, cell.low, cell.high]
     }
 
-    /// `exact` where there is no noise, and what besides noise makes the number untrue.
-    pub(crate) fn status(&self, cell: &ResultFigure) -> String {
-        if Tidy::is_hidden(cell) {
+    /// `exact` where there is no noise, and what besides noise makes the number untrue, of a cell by its number.
+    pub(crate) fn status(&self, at: usize) -> String {
+        let Some(cell) = self.cells.get(at).filter(|cell| !Tidy::is_hidden(cell)) else {
             return "hidden".into();
-        }
-        match (cell.std_error == 0.0, self.untrue.as_str()) {
+        };
+        // Measures are the last axis.
+        let untrue = self.untrue.get(at % self.untrue.len().max(1)).map_or("", String::as_str);
+        match (cell.std_error == 0.0, untrue) {
             (false, untrue) => untrue.into(),
             (true, "") => "exact".into(),
             (true, untrue) => format!("exact {untrue}"),
@@ -248,7 +268,7 @@ impl Tidy {
                 .filter_map(|f| f.get(i))
                 .map(|n| n.map_or(String::new(), |n| n.to_string()));
             let class = self.cuts.iter().flat_map(|cuts| [number(cell.cv() + 0.0), cuts.class(cell).into()]);
-            let all = labels.chain(numbers).chain([self.status(cell)]).chain(class).chain(finished);
+            let all = labels.chain(numbers).chain([self.status(i)]).chain(class).chain(finished);
             out.push_str(&all.collect::<Vec<_>>().join(","));
             out.push_str("\r\n");
         }

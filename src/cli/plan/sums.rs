@@ -84,10 +84,15 @@ pub(super) fn text(cube: &Cube, planned: &Planned) -> String {
             "\n{what} {} ({share:.0} % of the budget; the rest of their noise is that of {rest})\n",
             quantity.name
         ));
+        let exact = planned.plan.channel(&sums.subject).map_or(&[][..], |c| &c.exact);
         for e in errors(planned, sums, quantity) {
+            if exact.contains(&e.table.cuboid) {
+                out.push_str(&format!("  {}: exact, without noise\n", e.table.describe(cube)));
+                continue;
+            }
             out.push_str(&format!(
                 "  {}: std error of {of} {}{unit}, at most {}{unit}\n",
-                cube.describe(&e.table.cuboid),
+                e.table.describe(cube),
                 figure(e.sum.0),
                 figure(e.sum.1)
             ));
@@ -131,7 +136,7 @@ pub(super) fn json(cube: &Cube, planned: &Planned) -> Vec<Value> {
         let tables: Vec<Value> = errors(planned, sums, quantity)
             .iter()
             .map(|e| {
-                json!({ "table": cube.describe(&e.table.cuboid), "std_error": e.sum.0, "max_std_error": e.sum.1 })
+                json!({ "table": e.table.describe(cube), "std_error": e.sum.0, "max_std_error": e.sum.1 })
             })
             .collect();
         let mut out = json!({ "amount": quantity, "share": sums.share, "tables": tables });

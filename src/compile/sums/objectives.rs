@@ -296,3 +296,26 @@ fn margins_that_are_promised_are_kept() {
         }
     }
 }
+
+/// Weights are relative, however small they are: a table's sums that count for next to nothing are planned as if all else counted for so much more.
+#[test]
+fn weights_for_the_worst_cell_are_relative() {
+    let strategy = "[strategy]\nobjective = \"worst\"";
+    for privacy in ["rho = 1", "epsilon = 2"] {
+        let planned = |weights: &str, other: &str| {
+            let more = format!(
+                "weight = {{ {weights} }}\n[[table]]\nof = [\"sex\"]\nsum = [\"pay\"]\nweight = \"{other}\""
+            );
+            let text =
+                paid(privacy, "skip", strategy, &more).source.replace("[[table]]\nof = [\"age\"]\n", "");
+            planner::plan(&spec(&text).request().unwrap()).unwrap()
+        };
+        let small = planned("count = 1, pay = \"1e-15\"", "1");
+        let large = planned("count = \"1e15\", pay = 1", "1e15");
+        for (a, b) in small.sums.iter().zip(&large.sums) {
+            for ((_, a), (_, b)) in a.tables.iter().zip(&b.tables) {
+                assert!((a.0 / b.0 - 1.0).abs() < 1e-6, "{privacy}: {a:?} {b:?}");
+            }
+        }
+    }
+}

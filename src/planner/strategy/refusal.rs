@@ -68,7 +68,9 @@ pub enum NotApplicable {
     #[error("weights are predicted to be no better")]
     NoBetter,
     /// Sums of numbers.
-    #[error("sums are planned by `residual`, `queries` or `base`")]
+    #[error(
+        "sums are planned by `residual`, `queries` or `base`, and by `bases` where `ask` wants more than cells"
+    )]
     Sums,
     /// `given` without shares.
     #[error("it needs `shares`: which tables to measure, and each one's part of the budget")]

@@ -11,7 +11,7 @@ use super::shares::Counted;
 use super::{Part, Tails};
 use crate::cube::{Cuboid, NoValue, Quantity};
 use crate::exact::Rational;
-use crate::plan::{Noise, Objective, Subject, Target, round};
+use crate::plan::{Noise, Objective, Subject, Table, Target, round};
 use crate::planner::request::{Request, Summed};
 
 /// What the sums of one number in one table want.
@@ -28,10 +28,12 @@ struct Want<'a> {
 /// All of them. `tails`, one a target, say how much smaller variances must be than normal errors' would be.
 fn wants<'a>(request: &'a Request, tails: &'a [f64]) -> Option<Vec<Want<'a>>> {
     let mut out = Vec::new();
-    for Summed { quantity, tables, targets, .. } in &request.sums {
+    for Summed { quantity, tables, targets, exact, .. } in &request.sums {
         let (middle, half) = quantity.stakes()?;
         let largest = quantity.half_step() * quantity.reach() as f64 + quantity.middle().abs();
-        for (at, table) in tables.iter().enumerate() {
+        // What has no noise wants nothing.
+        let noisy = |(_, t): &(usize, &Table)| !exact.iter().any(|e| t.cuboid.is_below(e));
+        for (at, table) in tables.iter().enumerate().filter(noisy) {
             let (most, level) = match request.objective {
                 Objective::Total => continue,
                 Objective::Worst => (half.to_f64() / table.weight.to_f64(), None),
@@ -96,6 +98,12 @@ fn needs_rows(quantity: &Quantity) -> bool {
     quantity.missing != NoValue::Skip && quantity.needs_count()
 }
 
+/// A weight. It may be far smaller than any scale of noise: bounds that are near each other and far from 0 make it so, whatever a spec says.
+fn weight(of: f64) -> Option<Rational> {
+    const FINE: u128 = 1 << 64;
+    round::up(of).or_else(|| round::up(of * FINE as f64)?.checked_div(Rational::whole(FINE)))
+}
+
 /// A normal error's margin of this variance.
 fn target_of(variance: f64, level: Rational) -> Option<Target> {
     let unit = Target { margin: Rational::ONE, level };
@@ -156,7 +164,7 @@ pub(super) fn aim(request: &Request, tails: &Tails, part: &mut Part, counted: &[
                 *part.request.targets.get_mut(at)? = Some(target_of(wanted.recip(), level)?);
                 part.request.tails.iter_mut().skip(at).take(1).for_each(|tail| *tail = 1.0);
             }
-            None if worst && of_sums => part.request.workload.get_mut(at)?.weight = round::up(wanted)?,
+            None if worst && of_sums => part.request.workload.get_mut(at)?.weight = weight(wanted)?,
             _ => {}
         }
     }

@@ -26,10 +26,14 @@ impl Planned {
         if quantity.missing == NoValue::Skip {
             let valued = |s: &&SumSpread| matches!(&s.subject, Subject::Valued(q) if **q == *quantity);
             let own = self.sums.iter().find(valued)?;
-            return own.tables.iter().find(|(t, _)| t.cuboid == table.cuboid).map(|(_, spread)| *spread);
+            return own
+                .tables
+                .iter()
+                .find(|(t, _)| t.cuboid == table.cuboid && t.asks == table.asks)
+                .map(|(_, s)| *s);
         }
         let workload = &self.plan.rows().workload;
-        let at = workload.iter().position(|t| t.cuboid == table.cuboid && t.asks.is_cells())?;
+        let at = workload.iter().position(|t| t.cuboid == table.cuboid && t.asks == table.asks)?;
         self.prediction.tables.get(at).map(|s| (s.mean, s.max))
     }
 }

@@ -9,7 +9,6 @@ use crate::planner::objective::{CARE, MET};
 use crate::planner::planned::{PlanError, Planned};
 use crate::planner::predict::Prediction;
 use crate::planner::request::Request;
-use crate::planner::search::single;
 
 /// How often a channel is planned with less, to learn what its targets take.
 const STEPS: usize = 6;
@@ -65,7 +64,9 @@ pub(super) fn need(
         }
         let poorer = 0.7 * share * of_budget(found);
         let Some(own) = round::up(budget.to_f64() * poorer) else { break };
-        let Ok(planned) = single(&Request { budget: own, ..part.request.clone() }, measure) else { break };
+        let Ok(planned) = super::alone(&Request { budget: own, ..part.request.clone() }, measure) else {
+            break;
+        };
         share = poorer;
         (found, wide) = look(&planned, own)?;
     }

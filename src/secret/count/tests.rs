@@ -277,6 +277,7 @@ fn pay(column: &str, missing: NoValue) -> crate::spec::AmountSpec {
         square: true,
         unweighted: false,
         targets: Vec::new(),
+        exact: Vec::new(),
         clamping: None,
     }
 }

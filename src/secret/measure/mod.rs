@@ -18,7 +18,7 @@ mod exact;
 use charged::Charged;
 pub(crate) use copies::Copies;
 pub(crate) use error::MeasureError;
-pub(crate) use exact::exact_tables;
+pub(crate) use exact::{ExactTables, exact_tables};
 
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::plan::slices::Slices;

@@ -95,7 +95,7 @@ impl Curved {
             return Ok(Answered { estimate, std_error, low, high, ..of });
         }
         let slopes = self.slopes_of(steps, &told.estimates);
-        let std_error = libm::sqrt(told.law.covariance(&slopes, &slopes));
+        let std_error = libm::sqrt(told.law.covariance(&slopes, &slopes)).abs();
         let answered = |low, high, basis| {
             Answered::new(ResultFigure { estimate, std_error, low, high }, basis, ErrorOf::Rows(Vec::new()))
         };

@@ -50,11 +50,6 @@ fn fieller(n: f64, d: f64, pair: &JointLaw, how: &How) -> Result<(f64, f64), Law
         Ok(pair.combine(&[a, b])?.with_method(how.method)?.sharing(RATIO_LAWS))
     };
     let half = |a: f64, b: f64| -> Result<f64, LawError> { Ok(alone(a, b)?.half_width(how.level)) };
-    // A negated comparison, so that what is not a number is unbounded too.
-    let below = pair.solve(&[0.0, 1.0], &How { interval: Interval::EqualTailed, ..*how })?;
-    if !(d.abs() > below.high) || !n.is_finite() {
-        return Ok(UNBOUNDED);
-    }
     let ratio = n / d;
     let (v_nn, v_nd, v_dd) = (
         pair.covariance(&[1.0, 0.0], &[1.0, 0.0]),
@@ -66,7 +61,12 @@ fn fieller(n: f64, d: f64, pair: &JointLaw, how: &How) -> Result<(f64, f64), Law
     // Noise by noise: the difference of the variances would have lost half of its digits.
     let apart = libm::sqrt(pair.covariance(&[1.0, -ratio], &[1.0, -ratio]));
     if apart <= 1e-11 * libm::sqrt(v_nn + ratio * ratio * v_dd) {
-        return Ok((ratio, ratio)); // numerator and denominator are proportional, noise and all
+        return Ok((ratio, ratio)); // numerator and denominator are proportional, noise and all, whatever the denominator is
+    }
+    // A negated comparison, so that what is not a number is unbounded too.
+    let below = pair.solve(&[0.0, 1.0], &How { interval: Interval::EqualTailed, ..*how })?;
+    if !(d.abs() > below.high) || !n.is_finite() {
+        return Ok(UNBOUNDED);
     }
     let scale = at_ratio / d.abs();
     let inside =

@@ -6,12 +6,12 @@
 use super::tables::Evaluator;
 use super::{AllRows, Family, Told};
 use crate::answer::error::{AnswerError, QueryError};
-use crate::cube::{Cube, Quantity, Summand};
+use crate::cube::{Cube, Cuboid, Quantity, Summand};
 use crate::joint::{JointLaw, Noise};
 use crate::law::NoiseLaw;
 use crate::memo::Memo;
-use crate::plan::{Block, Plan};
-use crate::recover::Recovery;
+use crate::plan::{Block, Plan, Subject};
+use crate::recover::{Recovery, Source, SourceError};
 use crate::release::values::Values;
 use crate::sql::Aggregate;
 use std::sync::Arc;
@@ -22,20 +22,38 @@ pub(crate) struct Channels {
     each: Vec<Beside>,
 }
 
+/// The integers of a channel beside rows: of its measurements, and of its exact tables.
+#[derive(PartialEq)]
+pub(crate) struct ChannelValues {
+    values: Vec<Vec<i64>>,
+    exact: Vec<Vec<i64>>,
+}
+
+impl Source for ChannelValues {
+    fn values(&self, index: usize) -> Result<Vec<i64>, SourceError> {
+        self.values.values(index)
+    }
+
+    fn exact(&self, index: usize) -> Result<Vec<i64>, SourceError> {
+        self.exact.values(index)
+    }
+}
+
 /// A channel beside rows.
 pub(super) struct Beside {
     pub subject: Summand,
-    pub evaluator: Evaluator<Vec<Vec<i64>>>,
+    pub evaluator: Evaluator<ChannelValues>,
     /// The number of its first measurement in the plan.
     pub first: usize,
 }
 
 impl Channels {
-    /// Those of a plan; `values` are the integers of a channel.
+    /// Those of a plan; `values` are the integers of a measurement, `exact` those of the exact tables of a channel.
     pub(crate) fn new<E: From<crate::recover::RecoverError>>(
         cube: &Cube,
         plan: &Plan,
         mut values: impl FnMut(usize) -> Result<Vec<i64>, E>,
+        exact: impl Fn(&Subject) -> Vec<Vec<i64>>,
     ) -> Result<Channels, E> {
         let mut each = Vec::new();
         for channel in plan.beside().filter(|c| c.subject.quantity().is_some()) {
@@ -44,6 +62,7 @@ impl Channels {
             let values = numbers.map(&mut values).collect::<Result<Vec<_>, _>>()?;
             let Some(subject) = channel.subject.summand() else { continue };
             let alone = plan.clone().alone(&channel.subject);
+            let values = ChannelValues { values, exact: exact(&channel.subject) };
             let recovery = Recovery::of(&channel.subject, cube.clone(), alone, values)?;
             each.push(Beside { subject, evaluator: Evaluator::new(recovery), first });
         }
@@ -64,6 +83,18 @@ impl Channels {
         self.each.iter().filter_map(sum).collect()
     }
 
+    /// The tables of sums that are published without noise, each with its number.
+    pub(super) fn exact_sums(&self) -> Vec<(Arc<Quantity>, Cuboid)> {
+        let of = |b: &Beside| match &b.subject {
+            Summand::Sum(quantity) => {
+                let exact = b.evaluator.recovery().plan().exact.iter();
+                exact.map(|e| (quantity.clone(), e.clone())).collect()
+            }
+            _ => Vec::new(),
+        };
+        self.each.iter().flat_map(of).collect()
+    }
+
     /// The block of a measurement by its number in the plan, whose it is, and the independent noises in each of its integers.
     pub(crate) fn block(&self, measurement: usize) -> Option<(&Block, &Quantity, Vec<NoiseLaw>)> {
         let own = |b: &&Beside| {
@@ -78,7 +109,7 @@ impl Channels {
     }
 
     /// What tells the tables of a subject, if it was measured.
-    pub(crate) fn teller(&self, subject: &Summand) -> Option<&Evaluator<Vec<Vec<i64>>>> {
+    pub(crate) fn teller(&self, subject: &Summand) -> Option<&Evaluator<ChannelValues>> {
         self.each.iter().find(|b| b.subject == *subject).map(|b| &b.evaluator)
     }
 
@@ -91,7 +122,7 @@ impl Channels {
     pub(crate) fn share_integers(
         &self,
         other: &Channels,
-        telling: impl Fn(&Recovery<Vec<Vec<i64>>>) -> bool,
+        telling: impl Fn(&Recovery<ChannelValues>) -> bool,
     ) -> bool {
         self.each.iter().any(|own| {
             let other = other.each.iter().find(|b| b.subject.is_alike(&own.subject));

@@ -9,6 +9,7 @@ use crate::memo::Memo;
 use crate::plan::cost;
 use crate::plan::{Copy, Plan, Subject};
 use crate::recover::{Recovery, Source};
+use crate::release::claims::exact_sums;
 use crate::release::values::Values;
 use crate::release::{Dataset, Kind, Release};
 use crate::sql::{Aggregate, Query, quote_names};
@@ -61,7 +62,7 @@ impl Answers {
         let cut = in_all(&Subject::CutUnits, &cube, &plan, &values)?;
         let moved = moved(&cube, &plan, &values)?;
         let read = |i| Ok::<_, QueryError>(values.values(i).map_err(crate::recover::RecoverError::from)?);
-        let channels = Channels::new(&cube, &plan, read)?;
+        let channels = Channels::new(&cube, &plan, read, |subject| values.exact_of(subject))?;
         if let Some(folder) = folder {
             values = values.kept_in(folder)?;
         }
@@ -94,9 +95,12 @@ impl Answers {
     pub(crate) fn exact_note(&self) -> Option<String> {
         const NAMED: usize = 5;
         let exact = &self.evaluator.recovery().plan().exact;
-        let mut tables: Vec<String> = exact.iter().take(NAMED).map(|e| self.cube().describe(e)).collect();
-        if exact.len() > NAMED {
-            tables.push(format!("{} more", exact.len() - NAMED));
+        let sums = self.channels.exact_sums();
+        let sums = sums.iter().map(|(q, e)| exact_sums(q, &self.cube().describe(e)));
+        let mut tables: Vec<String> = exact.iter().map(|e| self.cube().describe(e)).chain(sums).collect();
+        if tables.len() > NAMED {
+            let more = tables.split_off(NAMED).len();
+            tables.push(format!("{more} more"));
         }
         let (name, tables) = (&self.name, tables.join("; "));
         (!exact.is_empty()).then(|| {

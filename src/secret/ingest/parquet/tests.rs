@@ -643,6 +643,7 @@ fn products_as_in_text() {
             clamping: None,
             unweighted: false,
             targets: Vec::new(),
+            exact: Vec::new(),
         });
     }
     let folder = TempDir::new().unwrap();

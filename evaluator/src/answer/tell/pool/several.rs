@@ -5,7 +5,7 @@
 
 use super::Pool;
 use crate::answer::error::QueryError;
-use crate::answer::tell::channels::{self, Subjects};
+use crate::answer::tell::channels::{self, ChannelValues, Subjects};
 use crate::answer::tell::open::Answers;
 use crate::answer::tell::{AllRows, Family, Teller, Told};
 use crate::cube::{Cube, Summand};
@@ -20,7 +20,7 @@ pub(crate) struct Pooled<'a> {
 /// What releases tell of something that rows add up to.
 struct Sums<'a> {
     subject: Summand,
-    pool: Pool<'a, Vec<Vec<i64>>>,
+    pool: Pool<'a, ChannelValues>,
     /// For each of its releases the number among all, and that of the subject's first measurement.
     places: Vec<(usize, usize)>,
 }

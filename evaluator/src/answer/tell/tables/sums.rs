@@ -28,10 +28,17 @@ impl Evaluator<Nothing> {
         let times = |by: f64, law: &ErrorLaw| -> Vec<Term> {
             law.terms().iter().map(|t| Term { coefficient: by * t.coefficient, ..*t }).collect()
         };
+        // What is published exactly has no error.
+        let own = |by: f64, of: &Evaluator<Nothing>, cuboid: &Cuboid| -> Result<Vec<Term>, AnswerError> {
+            match of.recovery().plan().exact_above(cuboid) {
+                Some(_) => Ok(Vec::new()),
+                None => Ok(times(by, &*of.worst_cell_law(cuboid)?)),
+            }
+        };
         let worst = |cuboid: &Cuboid| {
-            let mut terms = times(quantity.half_step(), &*sum.worst_cell_law(cuboid)?);
+            let mut terms = own(quantity.half_step(), &sum, cuboid)?;
             if let Some(count) = &count {
-                terms.extend(times(quantity.middle(), &*count.worst_cell_law(cuboid)?));
+                terms.extend(own(quantity.middle(), count, cuboid)?);
             }
             Ok(ErrorLaw::new(terms)?)
         };
