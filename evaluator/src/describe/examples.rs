@@ -14,47 +14,66 @@ fn text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// A condition on a level that some of its categories meet: a middle range of numbers, or the first category.
+/// Of more categories than these the largest are asked for.
+const MANY: usize = 20;
+
+/// Whether a level runs up a scale of so many steps that a range of them is worth asking for; categories for missing values may follow.
+fn is_scale(cube: &Cube, level: Level) -> bool {
+    let categories = level.of(cube);
+    let whole = categories.bounds.iter().flatten().filter(|b| b.closed).count();
+    whole >= 5 || (categories.len() >= 5 && cube.dimensions[level.dimension].is_of_days())
+}
+
+/// A condition on a level that some of its categories meet: a lower middle range of numbers or of days, or the first category.
 fn condition(cube: &Cube, level: Level) -> Option<String> {
     let categories = level.of(cube);
-    let column = level_name(cube, level);
-    let n = categories.len();
+    let finest = level_name(cube, Level::new(level.dimension, cube.dimensions[level.dimension].finest()));
     let whole: Vec<_> = categories.bounds.iter().flatten().filter(|b| b.closed).collect();
-    if whole.len() == n && n >= 5 {
-        let (low, high) = (whole[n / 5].lo, whole[2 * n / 5].hi);
-        let finest = level_name(cube, Level::new(level.dimension, cube.dimensions[level.dimension].finest()));
-        return Some(format!("{finest} BETWEEN {low} AND {high}"));
+    let range = |n: usize| (n / 5, (2 * n / 5).saturating_sub(1).max(n / 5));
+    if whole.len() >= 5 {
+        let (from, to) = range(whole.len());
+        return Some(format!("{finest} BETWEEN {} AND {}", whole[from].lo, whole[to].hi));
+    }
+    let column = level_name(cube, level);
+    if is_scale(cube, level) {
+        let (from, to) = range(categories.len());
+        let (from, to) = (text(&categories.labels[from]), text(&categories.labels[to]));
+        return Some(format!("{column} BETWEEN {from} AND {to}"));
     }
     categories.labels.first().map(|label| format!("{column} = {}", text(label)))
 }
 
-/// Up to five questions about tables, from the plainest.
+/// Of the levels of some tables the one of the fewest categories, but for those of a single one.
+fn smallest<'t>(cube: &Cube, tables: impl Iterator<Item = &'t Vec<Level>>) -> Option<Level> {
+    let several = tables.flatten().filter(|l| l.of(cube).len() > 1);
+    several.min_by_key(|l| l.of(cube).len()).copied()
+}
+
+/// Up to six questions about tables, from the plainest.
 pub(super) fn of_tables(answers: &Answers) -> Vec<String> {
     let cube = answers.cube();
     let from = name(answers.name());
-    let mut tables: Vec<Vec<Level>> = answers
-        .evaluator()
-        .recovery()
-        .plan()
-        .rows()
-        .workload
-        .iter()
-        .filter(|t| cube.cells(&t.cuboid).is_some_and(|n| n <= CELLS))
-        .map(|t| t.cuboid.iter().collect())
-        .collect();
+    let plan = answers.evaluator().recovery().plan();
+    let small = |t: &&crate::plan::Table| cube.cells(&t.cuboid).is_some_and(|n| n <= CELLS);
+    let mut tables: Vec<Vec<Level>> =
+        plan.rows().workload.iter().filter(small).map(|t| t.cuboid.iter().collect()).collect();
     tables.sort_by_key(|t| (t.len(), t.iter().map(|l| l.of(cube).len()).product::<usize>()));
     let mut asked = vec![format!("SELECT COUNT(*) FROM {from}")];
-    if let Some(smallest) = tables.iter().find(|t| !t.is_empty()) {
-        let group = smallest.iter().map(|&l| level_name(cube, l)).collect::<Vec<_>>().join(", ");
-        asked.push(format!("SELECT {group}, COUNT(*) FROM {from} GROUP BY {group}"));
-    }
+    let group = smallest(cube, tables.iter()).map(|l| level_name(cube, l));
+    asked.extend(group.map(|group| format!("SELECT {group}, COUNT(*) FROM {from} GROUP BY {group}")));
+    let many = tables.iter().flatten().find(|&&l| l.of(cube).len() > MANY && !is_scale(cube, l));
+    asked.extend(
+        many.map(|&l| level_name(cube, l)).map(|of| {
+            format!("SELECT {of}, COUNT(*) AS n FROM {from} GROUP BY {of} ORDER BY n DESC LIMIT 10")
+        }),
+    );
     let several = tables.iter().filter(|t| t.len() > 1);
-    let ordered = |t: &&Vec<Level>| t.iter().any(|l| l.of(cube).len() >= 5 && l.of(cube).is_numeric());
-    if let Some(table) = several.clone().find(ordered).or(several.clone().next()) {
-        let at = table.iter().position(|l| l.of(cube).len() >= 5 && l.of(cube).is_numeric()).unwrap_or(0);
+    let scaled = |t: &&Vec<Level>| t.iter().any(|&l| is_scale(cube, l));
+    if let Some(table) = several.clone().find(scaled).or(several.clone().next()) {
+        let at = table.iter().position(|&l| is_scale(cube, l)).unwrap_or(0);
         let mut rest = table.clone();
         let restricted = rest.remove(at);
-        if let (Some(met), Some(&by)) = (condition(cube, restricted), rest.first()) {
+        if let (Some(met), Some(by)) = (condition(cube, restricted), smallest(cube, [rest].iter())) {
             let group = level_name(cube, by);
             asked.push(format!("SELECT {group}, COUNT(*) FROM {from} WHERE {met} GROUP BY {group}"));
             asked.push(format!(
@@ -67,17 +86,17 @@ pub(super) fn of_tables(answers: &Answers) -> Vec<String> {
     asked
 }
 
-/// One question about the first number that is summed, in its smallest table.
+/// One question about the first number that is summed, by the level of its tables that has the fewest categories.
 fn of_amounts(answers: &Answers, from: &str) -> Option<String> {
     let cube = answers.cube();
     let plan = answers.release().plan(cube).ok()?;
     let (quantity, tables) = plan.summed().find(|(quantity, _)| quantity.weighing != Weighing::Weight)?;
-    let own = tables.iter().filter(|t| !t.cuboid.is_empty());
-    let smallest =
-        own.filter_map(|t| Some((cube.cells(&t.cuboid).filter(|n| *n <= CELLS)?, t))).min_by_key(|s| s.0);
-    let figures = format!("SUM({0}), AVG({0})", name(&quantity.name));
-    let Some((_, table)) = smallest else { return Some(format!("SELECT {figures} FROM {from}")) };
-    let group = table.cuboid.iter().map(|l| level_name(cube, l)).collect::<Vec<_>>().join(", ");
+    let small = tables.iter().filter(|t| cube.cells(&t.cuboid).is_some_and(|n| n <= CELLS));
+    let tables: Vec<Vec<Level>> = small.map(|t| t.cuboid.iter().collect()).collect();
+    let figures = format!("AVG({0}), SUM({0})", name(&quantity.name));
+    let Some(group) = smallest(cube, tables.iter()).map(|l| level_name(cube, l)) else {
+        return Some(format!("SELECT {figures} FROM {from}"));
+    };
     Some(format!("SELECT {group}, {figures} FROM {from} GROUP BY {group}"))
 }
 
