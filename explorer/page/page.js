@@ -24,6 +24,7 @@ function bytesOf(base64) {
 
 const evaluator = {
   worker: null,
+  module: null,
   waiting: new Map(),
   next: 0,
 
@@ -35,7 +36,8 @@ const evaluator = {
     if (window.trustedTypes) this.policy ||= trustedTypes.createPolicy("worker", { createScriptURL: (url) => url });
     this.worker = new Worker(this.policy ? this.policy.createScriptURL(script) : script);
     this.worker.onmessage = ({ data }) => {
-      const { yes, no } = this.waiting.get(data.id) || {};
+      const { yes, no, hears } = this.waiting.get(data.id) || {};
+      if (data.stage) return hears && hears(data);
       this.waiting.delete(data.id);
       if (!yes) return;
       if (data.broken) {
@@ -47,26 +49,28 @@ const evaluator = {
       else yes(data.reply);
     };
     this.worker.onerror = () => trouble("This browser does not let the page start its evaluator.");
-    return this.send({ evaluator: bytesOf($("evaluator").textContent) });
+    // Unpacked and compiled once: another start takes what the first one made.
+    return this.send({ evaluator: this.module || $("evaluator").textContent }).then(({ module }) => { this.module = module; });
   },
 
-  send(message) {
+  // `hears` is told how far long work is.
+  send(message, hears) {
     const id = this.next++;
     return new Promise((yes, no) => {
-      this.waiting.set(id, { yes, no });
+      this.waiting.set(id, { yes, no, hears });
       this.worker.postMessage({ id, ...message });
     });
   },
 
-  ask(request) {
-    return this.send({ request });
+  ask(request, hears) {
+    return this.send({ request }, hears);
   },
 };
 
 // ---- what is open --------------------------------------------------------------------------------------------------------------------
 
 // `release` and `minisig` are Blobs; `key` is a text and `keyFrom` who gave it.
-const now = { margins: new Map(), table: null, release: null, minisig: null, key: "", keyFrom: "", opened: null, about: null, passed: false };
+const now = { margins: new Map(), table: null, release: null, minisig: null, key: "", keyFrom: "", opened: null, about: null, map: null, passed: false, blake3: "" };
 
 async function kind(file) {
   // A release has a signature inside, too, but it is longer than one alone can be.
@@ -89,7 +93,7 @@ async function take(files) {
   if (fresh) Object.assign(now, { minisig: null });
   for (const file of files) {
     const is = await kind(file);
-    if (is === "release") now.release = file;
+    if (is === "release") Object.assign(now, { release: file, map: null });
     if (is === "minisig") now.minisig = file;
     if (is === "key") Object.assign(now, { key: (await file.text()).trim(), keyFrom: "you" });
   }
@@ -126,7 +130,7 @@ async function open() {
 function clear() {
   delete document.documentElement.dataset.state;
   trouble("");
-  for (const id of ["table-answer", "cells-answer", "cells-form", "sql-answer", "tables", "choices", "examples", "said", "untrue", "declared", "dimensions", "checks-body"]) $(id).replaceChildren();
+  for (const id of ["table-answer", "cells-answer", "cells-form", "sql-answer", "records-answer", "tables", "choices", "examples", "said", "untrue", "declared", "dimensions", "checks-body"]) $(id).replaceChildren();
   for (const id of ["numbers", "release", "anyway"]) show($(id), false);
   for (const id of ["sql", "search"]) $(id).value = "";
   $("description").textContent = "";
@@ -157,6 +161,7 @@ async function verify() {
   $("checks-body").replaceChildren(...audit.checks.map(([result, what, detail]) =>
     make("tr", {}, make("td", { class: result, text: result }), make("td", { text: what }), make("td", { text: detail }))));
   $("limits").textContent = audit.limits;
+  now.blake3 = audit.blake3;
   $("blake3").textContent = `blake3 ${audit.blake3}`;
   const unchecked = audit.checks.filter(([, what]) => what === "not checked").map(([, , detail]) => detail);
   $("unchecked").textContent = unchecked.join(" ");
@@ -168,6 +173,9 @@ async function verify() {
   if (audit.passed) await numbers();
 }
 
+// The categories of a level as people read them: a code with what it stands for.
+const categories = (level) => level.categories.map((code, i) => (level.labels && level.labels[i] ? `${code} (${level.labels[i]})` : code));
+
 // ---- what it is ----------------------------------------------------------------------------------------------------------------------
 
 const items = (texts) => texts.map((text) => make("li", { text }));
@@ -176,6 +184,7 @@ async function numbers() {
   const about = await evaluator.ask({ do: "describe" });
   now.about = about;
   $("description").textContent = about.description || "";
+  $("promise").textContent = about.promise;
   $("protects").textContent = about.protects;
   const said = [["title", about.title], ["made", about.made], ["signed", about.signed], ["dataset", about.dataset], ["copy of", about.recipient],
     ["licence", about.licence], ["contact", about.contact]];
@@ -187,6 +196,7 @@ async function numbers() {
   dimensions(about.dimensions);
   show($("browse"), !now.opened.projection);
   show($("cells"), now.opened.projection);
+  show($("records"), !now.opened.projection);
   if (now.opened.projection) await keys(about);
   show($("numbers"), true);
   show($("examples-title"), false);
@@ -231,7 +241,7 @@ function dimensions(all) {
     // Long lists are made when somebody looks.
     box.addEventListener("toggle", () => {
       for (const level of dimension.levels)
-        box.append(make("h3", { text: level.name }), make("ul", { class: "categories", tabindex: "0", "aria-label": level.name }, ...items(level.categories.slice(0, 2000))),
+        box.append(make("h3", { text: level.name }), make("ul", { class: "categories", tabindex: "0", "aria-label": level.name }, ...items(categories(level).slice(0, 2000))),
           level.categories.length > 2000 ? make("p", { class: "small", text: `… and ${level.categories.length - 2000} more: DESCRIBE ${level.name}` }) : null);
     }, { once: true });
     return box;
@@ -256,6 +266,12 @@ async function list(words) {
   const more = found.all - found.tables.length;
   $("tables-more").textContent = `${more > 0 ? `and ${more} more: type words of a name. ` : ""}± is the margin of the cell that is known least well, at 95 %.`;
   setTimeout(() => margins(places), 0);
+}
+
+// The map inside this page, if it is one of this level; it belongs to the release inside.
+function mapOf(axis) {
+  const { map, about } = now;
+  return map && about.dimensions[map.level[0]]?.levels[map.level[1]]?.name === axis ? map : null;
 }
 
 const levelAt = ([d, l]) => now.about.dimensions[d].levels[l];
@@ -286,7 +302,7 @@ function choose(table, button) {
     const others = levels.filter(([d]) => d !== axis);
     const few = coarser.filter((p) => p[0] !== axis && levelAt(p).categories.length <= 12);
     split.select.replaceChildren(make("option", { value: "", text: "one picture" }), ...few.map((p) => make("option", { value: key(p), text: levelAt(p).name })));
-    held = others.map((p) => ({ place: p, ...choice(levelAt(p).name, [["", "all"], ...levelAt(p).categories.slice(0, 5000).map((text, i) => [String(i), text])], ask) }));
+    held = others.map((p) => ({ place: p, ...choice(levelAt(p).name, [["", "all"], ...categories(levelAt(p)).slice(0, 5000).map((text, i) => [String(i), text])], ask) }));
     form.replaceChildren(...[levels.length ? along.box : null, few.length ? split.box : null, ...held.map((h) => h.box), level.box].filter(Boolean));
     ask();
   }
@@ -318,7 +334,7 @@ function answerTable(table) {
 async function keys(about) {
   const parts = about.dimensions.map(({ name, levels: [finest] }, at) => {
     const field = finest
-      ? make("select", {}, make("option", { value: "", text: "all together" }), ...finest.categories.slice(0, 5000).map((text, i) => make("option", { value: String(i), text })))
+      ? make("select", {}, make("option", { value: "", text: "all together" }), ...categories(finest).slice(0, 5000).map((text, i) => make("option", { value: String(i), text })))
       : make("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false" });
     const box = make("label", { class: "choice" }, make("span", { text: name }), field);
     const value = () => (finest ? field.value !== "" && [at, { category: Number(field.value) }] : [at, { text: field.value }]);
@@ -355,10 +371,7 @@ async function answer(place, request, { whole, name, alone } = {}) {
     clearTimeout(slow);
     // Another question may still be on its way: to this place, or to another.
     if (mine === place.asked) place.removeAttribute("aria-busy");
-    if (!document.querySelector("[aria-busy]")) {
-      say("");
-      show($("stop"), false);
-    }
+    idle();
   }
 }
 
@@ -371,18 +384,27 @@ async function restart() {
   await opened;
 }
 
-function rendered(reply, request, { whole, name, alone }) {
+// What stands around a picture that leaves the page.
+function around({ picture, notes, shown }, name) {
+  const { title, name: release } = now.opened;
+  const by = `${picture.axis ? ` by ${picture.axis}` : ""}${picture.group ? `, for each ${picture.group}` : ""}`;
+  const warning = now.passed ? [] : ["VERIFICATION FAILED: do not trust these numbers."];
+  return { title: `${title || release}: ${picture.figure}${by}`, notes: [...warning, ...notes], from: `${shown}. BLAKE3 of ${release}.margins: ${now.blake3}`, name: fileName(name) };
+}
+
+function rendered(reply, request, options) {
+  const { whole, name, alone } = options;
   const out = [];
   if (!now.passed) out.push(make("p", { class: "card bad", text: "VERIFICATION FAILED: do not trust these numbers." }));
-  const figures = reply.picture ? reply.picture.series.flatMap((s) => s.points) : [];
+  const figures = reply.picture ? reply.picture.series.flatMap((s) => [...s.points, ...s.apart]) : [];
   if (figures.length === 1 && reply.rows === 1) {
     const [, , texts] = figures[0];
     out.push(make("p", { class: "big", text: texts[0] }), make("p", { class: "small", text: texts[1] === "exact" ? "exact" : `${texts[2]} to ${texts[3]}, with probability ${100 * reply.level} %` }));
   } else {
-    out.push(chart(reply.picture, reply.level));
+    out.push(chart(reply.picture, reply.level, () => around(reply, name)));
   }
   if (reply.notes.length) out.push(make("div", { class: "notes" }, ...reply.notes.map((text) => make("p", { text }))));
-  out.push(table(reply, request));
+  out.push(table(reply, request, options));
   const row = make("div", { class: "row" }, make("button", { type: "button", text: "Download as CSV", onclick: () => download(request, name) }));
   if (whole) row.append(make("button", { type: "button", text: "Download the whole table", onclick: () => download({ do: "table", ...whole }, name) }));
   if (alone) row.append(make("button", { type: "button", text: "Show its SQL", onclick: () => { $("sql").value = reply.sql; $("sql").focus(); } }));
@@ -390,13 +412,38 @@ function rendered(reply, request, { whole, name, alone }) {
   return out.filter(Boolean);
 }
 
-function table(reply, request) {
-  const head = make("tr", {}, ...reply.columns.map((c) => make("th", { scope: "col", class: c.number && "num", text: c.header })));
+// The answer to a question, sorted as it is shown: another one may have come since, then it is asked again.
+async function again(request, sorted) {
+  const reply = await evaluator.ask(request);
+  return sorted ? evaluator.ask({ do: "sort", answer: reply.answer, ...sorted }) : reply;
+}
+
+function table(reply, request, options) {
+  const { sorted } = options;
+  // Numbers from the largest on, categories in their order; and the other way round.
+  const sort = async (event, column) => {
+    const place = event.target.closest(".answer");
+    const down = sorted && sorted.column === column ? !sorted.down : reply.columns[column].number;
+    const mine = (place.asked = (place.asked || 0) + 1);
+    try {
+      const by = { column, down };
+      const fresh = await again(request, by);
+      if (mine !== place.asked) return;
+      place.replaceChildren(...rendered(fresh, request, { ...options, sorted: by }));
+      place.querySelectorAll("thead button")[column].focus();
+    } catch (error) {
+      trouble(error.message);
+    }
+  };
+  const kinds = reply.columns.map((c) => c.number && (c.header === "std error" ? "num aside" : "num"));
+  const direction = (i) => sorted && sorted.column === i && (sorted.down ? "descending" : "ascending");
+  const head = make("tr", {}, ...reply.columns.map((c, i) => make("th", { scope: "col", class: kinds[i], "aria-sort": direction(i) },
+    reply.rows > 1 ? make("button", { type: "button", title: "Sort", text: c.header, onclick: (event) => sort(event, i) }) : c.header)));
   const body = make("tbody");
   const fill = (part) => {
     const rows = part.columns.length ? part.columns[0].cells.length : 0;
     for (let i = 0; i < rows; i++)
-      body.append(make("tr", {}, ...part.columns.map((c, j) => make(j === 0 && !c.number ? "th" : "td", { scope: j === 0 && !c.number && "row", class: c.number && "num", text: c.cells[i] }))));
+      body.append(make("tr", {}, ...part.columns.map((c, j) => make(j === 0 && !c.number ? "th" : "td", { scope: j === 0 && !c.number && "row", class: kinds[j], text: c.cells[i] }))));
     return part.from + rows;
   };
   let from = fill(reply);
@@ -404,8 +451,7 @@ function table(reply, request) {
   const box = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The answer as a table" }, make("table", {}, caption, make("thead", {}, head), body));
   if (from >= reply.rows) return box;
   const more = make("button", { type: "button", text: `Show more of ${reply.rows} rows`, onclick: async () => {
-    // Another answer may have come since: this one is asked again.
-    const { answer } = await evaluator.ask(request);
+    const { answer } = await again(request, sorted);
     from = fill(await evaluator.ask({ do: "rows", answer, from }));
     if (from >= reply.rows) more.remove();
   } });
@@ -416,13 +462,57 @@ async function download(request, name) {
   try {
     const { answer } = await evaluator.ask(request);
     const { csv } = await evaluator.ask({ do: "csv", answer });
-    const url = URL.createObjectURL(new Blob([csv], { type: "text/csv" }));
-    const plain = (name || "answer").replace(/[^A-Za-z0-9._-]+/g, "-").slice(0, 80);
-    make("a", { href: url, download: `${now.opened.name}-${plain}.csv` }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 60000);
+    save([csv], "text/csv", `${fileName(name)}.csv`);
   } catch (error) {
     trouble(error.message);
   }
+}
+
+// The name of a file about something, without its kind.
+const fileName = (about) => `${now.opened.name}-${(about || "answer").replace(/[^A-Za-z0-9._-]+/g, "-").slice(0, 80)}`;
+
+function save(parts, type, name) {
+  const url = URL.createObjectURL(new Blob(parts, { type }));
+  make("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60000);
+}
+
+// ---- synthetic records ---------------------------------------------------------------------------------------------------------------
+
+async function draw(rows, seed) {
+  const place = $("records-answer");
+  const mine = (place.asked = (place.asked || 0) + 1);
+  const start = performance.now();
+  place.setAttribute("aria-busy", "true");
+  say("Drawing records …");
+  show($("stop"), true);
+  try {
+    const hears = ({ stage, done, of }) => say(`Drawing records: ${stage}, ${Math.floor((100 * done) / Math.max(of, 1))} % …`);
+    const drawn = await evaluator.ask({ do: "records", rows, seed }, hears);
+    const pieces = [];
+    for (let csv; (csv = (await evaluator.ask({ do: "piece" })).csv) !== null; ) pieces.push(new Blob([csv]));
+    if (mine !== place.asked) return;
+    const seconds = (performance.now() - start) / 1000;
+    place.replaceChildren(
+      make("p", { text: `${drawn.records.toLocaleString("en")} records, drawn in ${seconds.toFixed(1)} s. The same release, number and seed make the same records again, here and by margins records.` }),
+      make("div", { class: "row" },
+        make("button", { type: "button", class: "main", text: "Download the records (CSV)", onclick: () => save(pieces, "text/csv", `${fileName("records")}.csv`) }),
+        make("button", { type: "button", text: "Download their report (JSON)", onclick: () => save([drawn.json], "application/json", `${fileName("records")}.report.json`) })),
+      make("details", {}, make("summary", { text: "What they say of themselves" }), make("pre", { class: "report", text: drawn.report })));
+  } catch (error) {
+    if (mine !== place.asked) return;
+    place.replaceChildren(make("pre", { text: error.said || error.message === "stopped" ? error.message : "There is too little memory for that here; the release is open again." }));
+  } finally {
+    if (mine === place.asked) place.removeAttribute("aria-busy");
+    idle();
+  }
+}
+
+// Nothing is on its way any more.
+function idle() {
+  if (document.querySelector("[aria-busy]")) return;
+  say("");
+  show($("stop"), false);
 }
 
 // ---- what people do ------------------------------------------------------------------------------------------------------------------
@@ -453,10 +543,15 @@ let typing;
 $("search").addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => list($("search").value).catch(() => {}), 120); });
 $("ask").addEventListener("submit", (event) => {
   event.preventDefault();
-  answer($("sql-answer"), { do: "query", sql: $("sql").value, level: Number($("level").value) });
+  answer($("sql-answer"), { do: "query", sql: $("sql").value, level: Number($("level").value), reliability: $("reliability").checked });
 });
 $("sql").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); $("ask").requestSubmit(); }
+});
+$("records-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const rows = $("records-rows").value;
+  draw(rows === "" ? null : Number(rows), Number($("records-seed").value));
 });
 $("stop").addEventListener("click", () => restart().catch((error) => trouble(error.message)));
 
@@ -476,6 +571,7 @@ async function begin() {
     say("Opening the release inside this page …");
     now.release = new Blob([bytesOf(inside.textContent)]);
     inside.remove();
+    if ($("map").textContent) now.map = JSON.parse($("map").textContent);
     if (inside.dataset.minisig) now.minisig = new Blob([bytesOf(inside.dataset.minisig)]);
     if (inside.dataset.key) Object.assign(now, { key: inside.dataset.key, keyFrom: "page" });
     return open();

@@ -1,6 +1,8 @@
 // The evaluator, on a thread of its own: the page stays awake, and a question that takes long can be stopped.
 "use strict";
 let wasm;
+let asked;
+let told = 0;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -15,12 +17,24 @@ function reply(at) {
   return JSON.parse(decoder.decode(new Uint8Array(wasm.memory.buffer, at, wasm.length())));
 }
 
+// What the evaluator says of long work; a few times a second are enough.
+function tell(at, length, done, of) {
+  const time = performance.now();
+  if (time - told < 150) return;
+  told = time;
+  postMessage({ id: asked, stage: decoder.decode(new Uint8Array(wasm.memory.buffer, at, length)), done, of });
+}
+
+function compiled(text) {
+  const [length, lc, pb, letters] = text.split(" ");
+  return WebAssembly.compile(unpacked(bytesOf91(letters), Number(length), Number(lc), Number(pb)));
+}
+
 async function handle(message) {
   if (message.evaluator) {
-    const packed = new Blob([message.evaluator]).stream();
-    const bytes = await new Response(packed.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
-    wasm = (await WebAssembly.instantiate(bytes, {})).instance.exports;
-    return {};
+    const module = message.evaluator instanceof WebAssembly.Module ? message.evaluator : await compiled(message.evaluator);
+    wasm = (await WebAssembly.instantiate(module, { page: { tell } })).exports;
+    return { module };
   }
   if (message.release) {
     const bytes = new Uint8Array(await message.release.arrayBuffer());
@@ -37,6 +51,7 @@ let last = Promise.resolve();
 onmessage = (event) => {
   last = last.then(async () => {
     const { id } = event.data;
+    asked = id;
     try {
       postMessage({ id, reply: await handle(event.data) });
     } catch (error) {

@@ -1,15 +1,13 @@
-//! An answer as the page shows it: texts for the table, numbers for the picture.
+//! An answer as the page shows it: texts for the table, in the order that readers like, and numbers for the picture.
 
-use margins::render::{self, ColumnKind, ResultCell, ResultTable, ShownColumn};
-use margins::{Answer, Options, Release};
+use crate::picture::picture;
+use margins::render::{self, ColumnKind, Naming, ResultCell, ShownColumn};
+use margins::{Answer, Description, Options, Release};
 use serde_json::{Value, json};
+use std::collections::{BTreeSet, HashMap};
 
 /// So many rows go to the page at once.
 const ROWS: usize = 200;
-/// Of so many rows a picture can be drawn.
-const DRAWN: usize = 1000;
-/// A scale of so many categories in their order is drawn as a distribution with a band.
-const BAND: usize = 12;
 
 /// The answer that was shown last.
 pub struct Answered {
@@ -17,134 +15,125 @@ pub struct Answered {
     number: u64,
     answer: Answer,
     columns: Vec<ShownColumn>,
+    /// Its rows as they are shown.
+    order: Vec<usize>,
+    sql: String,
+}
+
+/// How a question is asked.
+#[derive(Clone, Copy)]
+pub struct Manner {
+    /// The probability with which each interval covers.
+    pub level: f64,
+    /// Also the coefficients of variation and their classes.
+    pub reliability: bool,
 }
 
 impl Answered {
-    /// Asks, keeps the answer in `last`, and replies with its first rows.
+    /// Asks, keeps the answer in `last`, and replies with its first rows. Codes have their labels beside them.
     pub fn ask(
         release: &Release,
+        about: &Description,
         sql: String,
-        level: f64,
+        manner: Manner,
         last: &mut Option<Answered>,
     ) -> Result<Value, String> {
-        let answer = release.ask(&sql, &Options::at(level)).map_err(|e| e.to_string())?;
+        let Manner { level, reliability } = manner;
+        let options = Options { naming: Naming::Both, reliability, ..Options::at(level) };
+        let answer = release.ask(&sql, &options).map_err(|e| e.to_string())?;
         let columns = render::shown(answer.table());
         let number = last.as_ref().map_or(0, |l| l.number) + 1;
-        let answered = last.insert(Answered { number, answer, columns });
-        let mut reply = answered.rows(0);
-        if let Value::Object(map) = &mut reply {
-            let table = answered.answer.table();
-            map.insert("sql".into(), sql.into());
-            map.insert("level".into(), table.level.into());
-            map.insert("notes".into(), table.told().iter().map(|n| margins::visible::visible(n)).collect());
-            map.insert("picture".into(), picture(release, table, &answered.columns));
-        }
-        Ok(reply)
+        let order = (0..answer.rows().len()).collect();
+        Ok(last.insert(Answered { number, answer, columns, order, sql }).whole(about, false))
     }
 
     /// The last answer, if it is that one.
-    pub fn numbered(last: &Option<Answered>, number: u64) -> Result<&Answered, String> {
-        last.as_ref()
+    pub fn numbered(last: &mut Option<Answered>, number: u64) -> Result<&mut Answered, String> {
+        last.as_mut()
             .filter(|l| l.number == number)
             .ok_or_else(|| "something else was asked meanwhile: try again".into())
+    }
+
+    /// Everything that is said of it, with its first rows.
+    fn whole(&self, about: &Description, sorted: bool) -> Value {
+        let mut reply = self.rows(0);
+        if let Value::Object(map) = &mut reply {
+            let table = self.answer.table();
+            map.insert("sql".into(), self.sql.clone().into());
+            map.insert("shown".into(), margins::visible::visible(&self.sql).into());
+            map.insert("level".into(), table.level.into());
+            map.insert("notes".into(), table.told().iter().map(|n| margins::visible::visible(n)).collect());
+            map.insert("picture".into(), picture(about, table, &self.columns, &self.order, sorted));
+        }
+        reply
     }
 
     /// Some rows from a place on.
     pub fn rows(&self, from: usize) -> Value {
         let part = |c: &ShownColumn| {
-            let cells: Vec<&String> = c.cells.iter().skip(from).take(ROWS).collect();
+            let rows = self.order.iter().skip(from).take(ROWS);
+            let cells: Vec<Option<&String>> = rows.map(|&row| c.cells.get(row)).collect();
             json!({ "header": c.header, "number": c.number, "cells": cells })
         };
         json!({
             "answer": self.number,
-            "rows": self.answer.rows().len(),
+            "rows": self.order.len(),
             "from": from,
             "columns": self.columns.iter().map(part).collect::<Vec<_>>(),
         })
     }
 
-    /// As `margins query --csv` prints it.
+    /// Sorts the rows by one of the columns that are shown: categories as their level has them, rows without a number last.
+    pub fn sort(&mut self, about: &Description, column: usize, down: bool) -> Result<Value, String> {
+        let keys = self.keys(about, column).ok_or("there is no such column")?;
+        self.order = (0..keys.len()).collect();
+        self.order.sort_by(|&a, &b| {
+            let up = keys[a].total_cmp(&keys[b]);
+            let nothing = keys[a].is_nan().cmp(&keys[b].is_nan());
+            nothing.then(if down { up.reverse() } else { up })
+        });
+        Ok(self.whole(about, true))
+    }
+
+    /// What the rows are sorted by.
+    fn keys(&self, about: &Description, shown: usize) -> Option<Vec<f64>> {
+        let table = self.answer.table();
+        let mut at = 0;
+        let (i, part) = table.columns.iter().enumerate().find_map(|(i, c)| {
+            let first = at;
+            at += width(c.kind);
+            (first..at).contains(&shown).then(|| (i, shown - first))
+        })?;
+        let column = &table.columns[i];
+        let cells = || table.rows.iter().map(|row| row.get(i));
+        let texts = || cells().map(|c| if let Some(ResultCell::Label(l)) = c { l.as_str() } else { "" });
+        let places: HashMap<&str, f64> = match level(about, &column.name) {
+            Some(level) => level.categories.iter().map(String::as_str).zip((0..).map(f64::from)).collect(),
+            None => texts().collect::<BTreeSet<_>>().into_iter().zip((0..).map(f64::from)).collect(),
+        };
+        let key = |cell: Option<&ResultCell>| match cell {
+            Some(ResultCell::Label(label)) if column.kind == ColumnKind::Integer => label.parse().ok(),
+            Some(ResultCell::Label(label)) => places.get(label.as_str()).copied(),
+            Some(ResultCell::Figure(f)) => [f.estimate, f.std_error, f.low, f.high].get(part).copied(),
+            Some(ResultCell::Number(number)) => Some(*number),
+            None => None,
+        };
+        Some(cells().map(|cell| key(cell).unwrap_or(f64::NAN)).collect())
+    }
+
+    /// As `margins query --labels --csv` prints it.
     pub fn csv(&self) -> String {
         self.answer.to_csv()
     }
 }
 
-/// Whether the labels of a column run up a scale of numbers, so that neighbours in the picture are neighbours.
-fn runs(release: &Release, name: &str, labels: &[&str]) -> bool {
-    let dimensions = release.dimensions();
-    let mut levels = dimensions.iter().flat_map(|d| &d.levels);
-    let Some(level) = levels.find(|l| l.name.eq_ignore_ascii_case(name)) else { return false };
-    let numeric = |label: &&str| label.starts_with(|c: char| c.is_ascii_digit());
-    let places: Option<Vec<usize>> =
-        labels.iter().map(|label| level.categories.iter().position(|c| c == label)).collect();
-    let mostly = labels.iter().filter(|l| numeric(l)).count() * 10 >= labels.len() * 9;
-    mostly && places.is_some_and(|p| p.windows(2).all(|w| w[0] < w[1]))
+/// In how many columns a column is shown.
+pub(crate) fn width(kind: ColumnKind) -> usize {
+    if kind == ColumnKind::Figure { 4 } else { 1 }
 }
 
-/// What a picture needs: the groups of rows, each a series of points with intervals. `null` where there is nothing to draw.
-fn picture(release: &Release, table: &ResultTable, shown: &[ShownColumn]) -> Value {
-    let kinds = || table.columns.iter().enumerate();
-    let labels: Vec<usize> = kinds()
-        .filter(|(_, c)| matches!(c.kind, ColumnKind::Text | ColumnKind::Integer))
-        .map(|(i, _)| i)
-        .collect();
-    let Some((figure, column)) = kinds().find(|(_, c)| c.kind == ColumnKind::Figure) else {
-        return Value::Null;
-    };
-    if table.rows.len() > DRAWN || labels.len() > 2 || table.rows.is_empty() {
-        return Value::Null;
-    }
-    let label = |row: usize, column: Option<&usize>| match column.and_then(|&c| table.rows.get(row)?.get(c)) {
-        Some(ResultCell::Label(label)) => label.as_str(),
-        _ => "",
-    };
-    // The figure's texts stand where its column begins among those that are shown.
-    let texts = |row: usize| {
-        let before = kinds()
-            .take(figure)
-            .map(|(_, c)| if c.kind == ColumnKind::Figure { 4 } else { 1 })
-            .sum::<usize>();
-        let text =
-            |i: usize| shown.get(before + i).and_then(|c| c.cells.get(row)).cloned().unwrap_or_default();
-        [text(0), text(1), text(2), text(3)]
-    };
-    // One series a group of the first of two columns, in the order in which they come.
-    let (group, axis) = match labels[..] {
-        [_, _] => (labels.first(), labels.get(1)),
-        _ => (None, labels.first()),
-    };
-    let mut series: Vec<(&str, Vec<usize>)> = Vec::new();
-    for row in 0..table.rows.len() {
-        let name = label(row, group);
-        match series.iter_mut().find(|(n, _)| *n == name) {
-            Some((_, rows)) => rows.push(row),
-            None => series.push((name, vec![row])),
-        }
-    }
-    let axis_name = axis.and_then(|&a| table.columns.get(a)).map_or("", |c| c.name.as_str());
-    let band = series.iter().all(|(_, rows)| {
-        let names: Vec<&str> = rows.iter().map(|&row| label(row, axis)).collect();
-        names.len() >= BAND && runs(release, axis_name, &names)
-    });
-    let point = |&row: &usize| {
-        let Some(ResultCell::Figure(f)) = table.rows.get(row).and_then(|r| r.get(figure)) else {
-            return Value::Null;
-        };
-        // A bound that is not finite is `null`.
-        json!([visible(label(row, axis)), [f.estimate, f.low, f.high], texts(row)])
-    };
-    let series = series.iter().map(
-        |(name, rows)| json!({ "name": visible(name), "points": rows.iter().map(point).collect::<Vec<_>>() }),
-    );
-    json!({
-        "figure": visible(&column.name),
-        "axis": visible(axis_name),
-        "group": group.and_then(|&g| table.columns.get(g)).map(|c| visible(&c.name)),
-        "band": band,
-        "series": series.collect::<Vec<_>>(),
-    })
-}
-
-fn visible(text: &str) -> String {
-    margins::visible::visible(text).into_owned()
+/// The level of that name.
+pub(crate) fn level<'a>(about: &'a Description, name: &str) -> Option<&'a margins::describe::Categories> {
+    let mut levels = about.dimensions.iter().flat_map(|d| &d.levels);
+    levels.find(|l| l.name.eq_ignore_ascii_case(name))
 }

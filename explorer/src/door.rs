@@ -1,12 +1,32 @@
 //! The way through the wall of WebAssembly: bytes in, bytes out.
 //!
 //! The page asks for [`room`], writes into it, and calls [`open`] or [`ask`]; the reply lies at the address that comes back, [`length`] bytes
-//! long, until the next call. Exporting a name is what Rust calls unsafe here (two libraries could export the same); there is no unsafe
+//! long, until the next call. While long work goes on, the page is [told](tell) how far it is. Exporting a name is what Rust calls unsafe here (two libraries could export the same); there is no unsafe
 //! block: the buffers are vectors behind locks, and the page has the addresses of their bytes only between calls.
 #![allow(unsafe_code)]
 
 use crate::Session;
+use margins::Watch;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+// What WebAssembly asks of the page: to hear how far long work is.
+#[cfg(target_family = "wasm")]
+#[link(wasm_import_module = "page")]
+unsafe extern "C" {
+    /// A stage's name, and how much of it is done.
+    safe fn tell(name: *const u8, length: usize, done: f64, of: f64);
+}
+
+#[cfg(target_family = "wasm")]
+fn watch() -> Watch {
+    Watch::hearing(|stage, done, of| tell(stage.as_ptr(), stage.len(), done as f64, of as f64))
+}
+
+/// On the machine itself nobody listens.
+#[cfg(not(target_family = "wasm"))]
+fn watch() -> Watch {
+    Watch::default()
+}
 
 static INPUT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 static OUTPUT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
@@ -43,7 +63,7 @@ pub extern "C" fn open(minisig: usize) -> *const u8 {
 #[unsafe(no_mangle)]
 pub extern "C" fn ask() -> *const u8 {
     let request = std::mem::take(&mut *hold(&INPUT));
-    reply(hold(&SESSION).ask(&request))
+    reply(hold(&SESSION).ask(&request, &watch()))
 }
 
 /// How many bytes the reply has.

@@ -7,6 +7,8 @@
 
 mod answer;
 mod door;
+mod picture;
+mod records;
 mod session;
 
 pub use session::Session;

@@ -1,20 +1,25 @@
 //! One release that is open in the page, and what the page asks of it.
 //!
 //! Texts in replies come from whoever made the file, so they pass [`margins::visible`] as on the command line; the page shows them as
-//! text and nothing else. Two are for programs and stay as they are: `sql`, which goes back into the box of queries, and `csv`.
+//! text and nothing else. Three are for programs and stay as they are: `sql`, which goes back into the box of queries, `csv`, and `json`.
 
-use crate::answer::Answered;
+use crate::answer::{Answered, Manner};
+use crate::records::Pieces;
 use margins::audit::LIMITS;
+use margins::release::{Approximate, Privacy};
 use margins::visible::{visible, visible_lines};
-use margins::{Dimension, Release};
+use margins::{Description, Dimension, Release, Watch};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// A release, and the answer that was shown last.
+/// A release, the answer that was shown last, and the records that were drawn last.
 #[derive(Default)]
 pub struct Session {
     release: Option<Release>,
+    /// What it is, once somebody has asked.
+    about: Option<Description>,
     answer: Option<Answered>,
+    records: Pieces,
 }
 
 /// A level: its dimension, and its place in that dimension from the finest on.
@@ -34,15 +39,32 @@ enum Request {
     /// The margin of the cell of a table that is known least well.
     Margin { table: usize },
     /// Asks SQL.
-    Query { sql: String, level: f64 },
+    Query {
+        sql: String,
+        level: f64,
+        #[serde(default)]
+        reliability: bool,
+    },
     /// Asks for a table: of these levels, for these categories alone.
-    Table { by: Vec<Place>, only: Vec<(Place, usize)>, level: f64 },
+    Table {
+        by: Vec<Place>,
+        only: Vec<(Place, usize)>,
+        level: f64,
+        #[serde(default)]
+        reliability: bool,
+    },
     /// Asks a projection for the count of a key: of every dimension that is not left open what it is.
     Key { key: Vec<(usize, Is)>, level: f64 },
     /// More rows of the answer.
     Rows { answer: u64, from: usize },
+    /// The answer by one of its columns, up or down.
+    Sort { answer: u64, column: usize, down: bool },
     /// The whole answer.
     Csv { answer: u64 },
+    /// Draws synthetic records.
+    Records { rows: Option<u64>, seed: u64 },
+    /// The next piece of them.
+    Piece,
 }
 
 /// What a dimension of a key is: the number of its category, or any text where it has no list of them.
@@ -59,7 +81,7 @@ type Reply = Result<Value, String>;
 impl Session {
     /// Nothing open.
     pub const fn new() -> Session {
-        Session { release: None, answer: None }
+        Session { release: None, about: None, answer: None, records: Pieces::new() }
     }
 
     /// Opens a release, with the text of the `.minisig` beside it or none. The reply has `about`, as `margins describe --json` prints it.
@@ -85,18 +107,22 @@ impl Session {
         }))
     }
 
-    /// Answers a request.
-    pub fn ask(&mut self, request: &[u8]) -> String {
+    /// Answers a request; long work tells the watch how far it is.
+    pub fn ask(&mut self, request: &[u8], watch: &Watch) -> String {
         let request = serde_json::from_slice(request).map_err(|e| format!("the request cannot be read: {e}"));
-        written(request.and_then(|request| self.reply(request)))
+        written(request.and_then(|request| self.reply(request, watch)))
     }
 
-    fn reply(&mut self, request: Request) -> Reply {
-        let Session { release, answer } = self;
+    fn reply(&mut self, request: Request, watch: &Watch) -> Reply {
+        let Session { release, about, answer, records } = self;
         let release = release.as_ref().ok_or("no release is open")?;
+        let about = match about {
+            Some(about) => about,
+            None => about.insert(release.summary(0).map_err(|e| e.to_string())?),
+        };
         match request {
             Request::Verify { key } => verify(release, key.as_deref()),
-            Request::Describe => describe(release),
+            Request::Describe => describe(release, about),
             Request::Examples => {
                 let sql = release.examples();
                 Ok(json!({ "shown": sql.iter().map(|s| seen(s)).collect::<Vec<_>>(), "sql": sql }))
@@ -105,19 +131,32 @@ impl Session {
             Request::Margin { table } => {
                 Ok(json!({ "margin": release.table_margin(table).map_err(|e| e.to_string())? }))
             }
-            Request::Query { sql, level } => Answered::ask(release, sql, level, answer),
-            Request::Table { by, only, level } => {
+            Request::Query { sql, level, reliability } => {
+                Answered::ask(release, about, sql, Manner { level, reliability }, answer)
+            }
+            Request::Table { by, only, level, reliability } => {
                 let sql = table_sql(release, &by, &only)?;
-                Answered::ask(release, sql, level, answer)
+                Answered::ask(release, about, sql, Manner { level, reliability }, answer)
             }
             Request::Key { key, level } => {
-                let sql = key_sql(release, &key)?;
-                Answered::ask(release, sql, level, answer)
+                let sql = key_sql(release, about, &key)?;
+                Answered::ask(release, about, sql, Manner { level, reliability: false }, answer)
+            }
+            Request::Sort { answer: number, column, down } => {
+                Answered::numbered(answer, number)?.sort(about, column, down)
             }
             Request::Rows { answer: number, from } => Ok(Answered::numbered(answer, number)?.rows(from)),
             Request::Csv { answer: number } => {
                 Ok(json!({ "csv": Answered::numbered(answer, number)?.csv() }))
             }
+            Request::Records { rows, seed } => {
+                let report = records.draw(release, rows, seed, watch)?;
+                let json = serde_json::to_string_pretty(&report).map_err(|e| e.to_string())? + "\n";
+                Ok(
+                    json!({ "records": report.records, "report": visible_lines(&report.text()), "json": json }),
+                )
+            }
+            Request::Piece => Ok(json!({ "csv": records.next() })),
         }
     }
 }
@@ -157,13 +196,27 @@ fn verify(release: &Release, key: Option<&str>) -> Reply {
 }
 
 /// As `margins describe --json` has it, without what takes a moment: the errors of tables, and examples.
-fn describe(release: &Release) -> Reply {
-    let description = release.summary(0).map_err(|e| e.to_string())?;
-    let mut value = serde_json::to_value(&description).map_err(|e| e.to_string())?;
+fn describe(release: &Release, about: &Description) -> Reply {
+    let mut value = serde_json::to_value(about).map_err(|e| e.to_string())?;
     if let Value::Object(map) = &mut value {
-        map.insert("errors".into(), description.errors().into());
+        map.insert("errors".into(), about.errors().into());
+        map.insert("promise".into(), release.manifest().map(|m| promise(&m.privacy)).into());
     }
     Ok(safe(value))
+}
+
+/// Whom it protects and how well, in the numbers that people compare: `verify` derives each of them again.
+fn promise(of: &Privacy) -> String {
+    let whom = match of.unit.as_str() {
+        "row" => "every row".to_owned(),
+        unit => format!("every {unit}"),
+    };
+    match &of.approximate {
+        Some(Approximate { epsilon, delta, .. }) => {
+            format!("Differential privacy for {whom}: ε = {epsilon} at δ = {delta}.")
+        }
+        None => format!("Differential privacy for {whom}: ε = {}.", of.cost.amount.to_f64()),
+    }
 }
 
 /// Where a level is that a query names so.
@@ -193,8 +246,8 @@ fn tables(release: &Release, words: &str, from: usize, most: usize) -> Value {
 }
 
 /// The question for the count of a key.
-fn key_sql(release: &Release, key: &[(usize, Is)]) -> Result<String, String> {
-    let dimensions = release.summary(0).map_err(|e| e.to_string())?.dimensions;
+fn key_sql(release: &Release, about: &Description, key: &[(usize, Is)]) -> Result<String, String> {
+    let dimensions = &about.dimensions;
     let named = key.iter().map(|(at, is)| {
         let dimension = dimensions.get(*at).ok_or("there is no such dimension")?;
         let text = match is {
@@ -242,7 +295,7 @@ mod tests {
     }
 
     fn ask(session: &mut Session, request: Value) -> Value {
-        serde_json::from_str(&session.ask(request.to_string().as_bytes())).unwrap()
+        serde_json::from_str(&session.ask(request.to_string().as_bytes(), &Watch::default())).unwrap()
     }
 
     #[test]
@@ -307,6 +360,71 @@ mod tests {
             let reply = ask(&mut session, json!({ "do": "key", "key": wrong, "level": 0.9 }));
             assert!(reply["error"].is_string(), "{reply}");
         }
+    }
+
+    #[test]
+    fn answers_are_sorted_and_scales_run_as_they_do() {
+        let mut session = opened(RELEASE);
+        let about = ask(&mut session, json!({ "do": "describe" }));
+        assert!(about["promise"].as_str().unwrap().contains("ε = "), "{about}");
+        let tables = ask(&mut session, json!({ "do": "tables", "words": "", "from": 0, "most": 100 }));
+        let mut sorted = 0;
+        for table in tables["tables"].as_array().unwrap() {
+            let reply =
+                ask(&mut session, json!({ "do": "table", "by": table["levels"], "only": [], "level": 0.9 }));
+            for (at, column) in reply["columns"].as_array().unwrap().iter().enumerate() {
+                let sort = |session: &mut Session, down: bool| {
+                    let by = json!({ "do": "sort", "answer": reply["answer"], "column": at, "down": down });
+                    let sorted = ask(session, by);
+                    let cells = sorted["columns"][at]["cells"].as_array().unwrap().clone();
+                    (cells, sorted)
+                };
+                let (up, _) = sort(&mut session, false);
+                let (mut down, all) = sort(&mut session, true);
+                assert_eq!((&all["rows"], &all["sql"]), (&reply["rows"], &reply["sql"]));
+                down.reverse();
+                assert_eq!(up, down, "equal texts have equal keys: {reply}");
+                if column["number"] == true {
+                    let number =
+                        |cell: &Value| cell.as_str().unwrap().replace(',', "").parse::<f64>().unwrap_or(0.0);
+                    assert!(up.windows(2).all(|w| number(&w[0]) <= number(&w[1])), "{up:?}");
+                    sorted += 1;
+                }
+                let before = &reply["picture"];
+                if before["scale"] == true {
+                    assert_eq!(all["picture"]["series"], before["series"]);
+                }
+            }
+        }
+        assert!(sorted > 3);
+        let wrong = json!({ "do": "sort", "answer": 1, "column": 0, "down": true });
+        assert!(ask(&mut session, wrong)["error"].is_string());
+    }
+
+    #[test]
+    fn records_come_in_pieces_with_their_report() {
+        let mut session = opened(RELEASE);
+        let draw = |session: &mut Session, seed: u64| {
+            let drawn = ask(session, json!({ "do": "records", "rows": 5000, "seed": seed }));
+            let mut csv = String::new();
+            let mut pieces = 0;
+            while let Some(piece) = ask(session, json!({ "do": "piece" }))["csv"].as_str() {
+                csv.push_str(piece);
+                pieces += 1;
+            }
+            (drawn, csv, pieces)
+        };
+        let (drawn, csv, pieces) = draw(&mut session, 1);
+        assert_eq!((drawn["records"].as_u64(), csv.lines().count()), (Some(5000), 5001), "{drawn}");
+        assert_eq!(pieces, 3, "the names of columns, and 4096 and 904 records");
+        assert!(drawn["report"].as_str().unwrap().contains("5000 of ") && csv.contains("weight"));
+        let report: Value = serde_json::from_str(drawn["json"].as_str().unwrap()).unwrap();
+        assert_eq!((&report["seed"], &report["records"]), (&json!(1), &json!(5000)));
+        assert_eq!(draw(&mut session, 1).1, csv);
+        assert_ne!(draw(&mut session, 2).1, csv);
+        let mut sketch = opened("v2/v2-sketch.margins");
+        let refused = ask(&mut sketch, json!({ "do": "records", "rows": null, "seed": 1 }));
+        assert!(refused["error"].as_str().unwrap().contains("is a projection"), "{refused}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ MARGINS names the command (target/release/margins otherwise), MARGINS_PAGE the p
 not there is skipped with a message, or fails where MARGINS_PAGE_TESTS=all says that it must be there.
 """
 
+import datetime
 import functools
 import http.server
 import os
@@ -133,9 +134,58 @@ def tab(browser, explorer):
         one.context.close()
 
 
+CARRIERS = {"9E": "Endeavor Air", "AA": "American Airlines", "B6": "JetBlue Airways"}
+
+
+def flights(folder):
+    """Flights of a year to 150 places, with labels of carriers."""
+    places = [f"P{i:03}" for i in range(150)]
+    day = lambda i: (datetime.date(2023, 1, 1) + datetime.timedelta(i * 31 % 365)).isoformat()
+    rows = [(list(CARRIERS)[i % 3], places[int(150 * (i * 0.618 % 1) ** 3)], day(i), "" if i % 17 == 0 else i * 7 % 24, i * 13 % 90) for i in range(20_000)]
+    (folder / "flights.csv").write_text("carrier,place,day,hour,delay\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    labels = ", ".join(f'"{code}" = "{label}"' for code, label in CARRIERS.items())
+    (folder / "flights.toml").write_text(f"""
+name = "flights"
+title = "Flights of a year"
+[data]
+path = "flights.csv"
+[privacy]
+unit = "row"
+epsilon = 1
+delta = 1e-7
+[[dimension]]
+name = "carrier"
+categories = {list(CARRIERS)}
+labels = {{ {labels} }}
+[[dimension]]
+name = "place"
+categories = {places}
+[[dimension]]
+name = "day"
+dates = ["2023-01-01", "2023-12-31"]
+[[dimension]]
+name = "hour"
+range = [0, 23]
+missing = "not known"
+[[amount]]
+name = "delay"
+low = 0
+high = 100
+step = 1
+unit = "minutes"
+[[table]]
+of = ["carrier", "hour"]
+sum = ["delay"]
+[[table]]
+of = ["place", "carrier"]
+[[table]]
+of = ["day"]
+""")
+
+
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory, margins):
-    """Releases: town (and its key), visits, one with a bound on rows, one whose texts are hostile, one that protects nobody."""
+    """Releases: town (and its key), visits, flights (days, labels, a missing hour, an amount, a budget as ε and δ), one with a bound on rows whose texts are hostile."""
     folder = tmp_path_factory.mktemp("page")
     margins("keygen", "--no-passphrase", "--out", folder / "agency.key")
     margins("keygen", "--no-passphrase", "--out", folder / "other.key")
@@ -145,6 +195,8 @@ def folder(tmp_path_factory, margins):
 
     release(REPO / "specs/town.toml")
     release(REPO / "specs/visits.toml")
+    flights(folder)
+    release(folder / "flights.toml")
     (folder / "hostile.csv").write_text("who,what\n" + "".join(f"{w},{i % 3}\n" for i, w in enumerate(["x", "y"] * 40)))
     labels = ["<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "'; DROP \"TABLE\" --", "W" * 300, "x"]
     as_toml = lambda text: '"' + "".join(c if c.isascii() and c not in '"\\' else f"\\U{ord(c):08x}" for c in text) + '"'

@@ -2,7 +2,10 @@
 
 import csv
 import io
+import json
 import re
+import struct
+import xml.etree.ElementTree
 
 import pytest
 
@@ -25,8 +28,8 @@ def cells(text):
 
 def test_it_is_one_small_file_that_names_no_other(explorer):
     text = explorer.read_text(encoding="utf-8")
-    assert len(text.encode()) < 1_500_000
-    markup = re.sub(r">[A-Za-z0-9+/=]{1000,}<", "><", text).split("<script>")[0]
+    assert len(text.encode()) < 1_200_000
+    markup = re.sub(r">[^<>]* [^< ]{1000,}<", "><", text).split("<script>")[0]
     assert set(re.findall(r"""(?:src|href)="([^"]*)""", markup)) == {"data:,", "#main"}
     assert "default-src 'none'" in text and "unsafe-inline" not in text and "'unsafe-eval'" not in text
 
@@ -136,7 +139,7 @@ def test_tables_are_browsed(tab, folder, margins):
     page.fill("#search", "sex age")
     town.wait("[...document.querySelectorAll('#tables button')].every(b => /sex/.test(b.textContent))")
     page.click("#tables button:has-text('sex × age')")
-    page.wait_for_selector("#table-answer svg.steps .band")
+    page.wait_for_selector("#table-answer .steps .band", state="attached")
     with page.expect_download() as download:
         page.click("text=Download the whole table")
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
@@ -146,17 +149,178 @@ def test_tables_are_browsed(tab, folder, margins):
     # Along the bands of age, a picture for each sex: bars or bands with the numbers of the table beside them.
     page.select_option("#choices select >> nth=0", label="age.band")
     page.select_option("#choices select >> nth=1", label="sex")
-    page.wait_for_selector("#table-answer .panel >> nth=1")
+    page.wait_for_selector("#table-answer .panel >> nth=1", state="attached")
     assert page.locator("#table-answer [role=img]").get_attribute("aria-label").startswith("Chart: count by age.band, for each sex")
     # One category of another dimension.
     page.select_option("#choices select >> nth=1", value="")
     page.select_option("#choices select >> nth=2", label="F")
-    town.wait("!document.querySelector('#table-answer .panel-name') && !document.querySelector('[aria-busy]')")
+    town.wait("document.querySelectorAll('#table-answer .panel').length === 1 && !document.querySelector('[aria-busy]')")
     page.click("text=Show its SQL")
     sql = page.input_value("#sql")
     assert "WHERE \"sex\" = 'F'" in sql
     shown = page.evaluate("[...document.querySelectorAll('#table-answer .scroll tr')].map(tr => [...tr.children].map(c => c.textContent))")
     assert shown[1:] == cells(margins("query", folder / "town.margins", sql).stdout)[1:]
+
+
+def labels(page, where="#table-answer"):
+    """The texts of the categories that are drawn, from the top."""
+    return page.evaluate(f"[...document.querySelectorAll('{where} .point > title')].map(t => t.textContent.split(': ')[0])")
+
+
+def test_hundreds_of_categories_are_drawn_and_sorted(tab, folder, margins):
+    page = tab().drop(folder / "flights.margins").page
+    page.fill("#sql", "SELECT place, COUNT(*) FROM flights GROUP BY place")
+    page.click("#ask button[type=submit]")
+    page.wait_for_selector("#sql-answer .bars", state="attached")
+    printed = margins("query", folder / "flights.margins", "SELECT place, COUNT(*) AS n FROM flights GROUP BY place ORDER BY n DESC", "--csv").stdout
+    down = [row["place"] for row in csv.DictReader(io.StringIO(printed))]
+    assert labels(page, "#sql-answer") == down[:20]
+    assert "The 20 largest of 150. The other 130 stand in the table, with estimates from" in page.inner_text("#sql-answer")
+    # By a click on a column: numbers from the largest on, then from the smallest; the picture and the rest of the table follow.
+    rows = "[...document.querySelectorAll('#sql-answer tbody tr')].map(tr => tr.children[0].textContent)"
+    for order, direction in [(down, "descending"), (down[::-1], "ascending")]:
+        page.click("#sql-answer thead button:has-text('count')")
+        page.wait_for_selector(f"#sql-answer th[aria-sort={direction}]")
+        shown = page.evaluate(rows)
+        assert shown == order and labels(page, "#sql-answer") == order[:20]
+        assert page.evaluate("document.activeElement.textContent") == "count"
+    page.click("#sql-answer thead button:has-text('place')")
+    page.wait_for_selector("#sql-answer th[aria-sort=ascending] >> nth=0")
+    assert page.evaluate(rows) == sorted(down)
+    # All of them, in a box that scrolls.
+    page.click("text=Draw all")
+    assert labels(page, "#sql-answer") == sorted(down)
+    assert page.evaluate("(box => box.scrollHeight > 2 * box.clientHeight)(document.querySelector('#sql-answer .picture'))")
+
+
+def test_rows_that_come_later_are_sorted_too(tab, folder, margins):
+    page = tab().drop(folder / "flights.margins").page
+    sql = "SELECT place, carrier, COUNT(*) AS n FROM flights GROUP BY place, carrier"
+    page.fill("#sql", sql)
+    page.click("#ask button[type=submit]")
+    page.click("#sql-answer thead button >> text='n'")
+    page.wait_for_selector("#sql-answer th[aria-sort=descending]")
+    page.click("#sql-answer button:has-text('Show more of 450 rows')")
+    page.wait_for_selector("#sql-answer tbody tr >> nth=399", state="attached")
+    shown = page.evaluate("[...document.querySelectorAll('#sql-answer tbody tr')].map(tr => tr.children[0].textContent + tr.children[1].textContent)")
+    printed = margins("query", folder / "flights.margins", sql + " ORDER BY n DESC", "--csv").stdout
+    assert shown == [row["place"] + row["carrier"] for row in csv.DictReader(io.StringIO(printed))][:400]
+
+
+def test_scales_stay_scales_and_days_have_months(tab, folder):
+    flights = tab().drop(folder / "flights.margins")
+    flights.ask("SELECT hour, COUNT(*) FROM flights GROUP BY hour")
+    # 24 hours in a band, and beside them a bar for those that are not known.
+    assert flights.page.locator("#sql-answer .steps .band").count() == 24
+    assert labels(flights.page, "#sql-answer") == ["not known"]
+    texts = "[...document.querySelectorAll('#sql-answer .steps text')].map(t => t.textContent)"
+    assert {"0", "10", "20", "not known"} <= set(flights.page.evaluate(texts))
+    flights.ask("SELECT day, COUNT(*) FROM flights GROUP BY day")
+    assert flights.page.locator("#sql-answer .steps .band").count() == 365
+    named = flights.page.evaluate(texts)
+    assert "Jan 2023" in named and "Feb" in named and "Dec" in named and not any("-" in text for text in named if text[0].isdigit())
+
+
+def test_codes_have_their_labels(tab, folder, margins):
+    flights = tab().drop(folder / "flights.margins")
+    sql = "SELECT carrier, COUNT(*) FROM flights GROUP BY carrier"
+    assert flights.ask(sql)[1:] == cells(margins("query", folder / "flights.margins", sql, "--labels").stdout)[1:]
+    assert labels(flights.page, "#sql-answer") == ["Endeavor Air", "American Airlines", "JetBlue Airways"]
+    flights.page.click(".dimension summary >> text=carrier")
+    assert "9E (Endeavor Air)" in flights.text("#dimensions")
+    flights.page.click("#tables button:has-text('place × carrier')")
+    flights.page.select_option("#choices select >> nth=2", label="AA (American Airlines)")
+    flights.wait("document.querySelector('#table-answer caption')?.textContent.includes(\"= 'AA'\")")
+
+
+def test_classes_of_reliability(tab, folder, margins):
+    town = tab().drop(folder / "town.margins")
+    town.page.check("#reliability")
+    sql = "SELECT area, COUNT(*) FROM town GROUP BY area"
+    assert town.ask(sql)[1:] == cells(margins("query", folder / "town.margins", sql, "--reliability").stdout)[1:]
+    assert "reliability: A at most 16.6 %" in town.text("#sql-answer .notes")
+
+
+def test_a_picture_leaves_the_page(tab, folder, tmp_path):
+    flights = tab(color_scheme="dark").drop(folder / "flights.margins")
+    sql = "SELECT carrier, COUNT(*) FROM flights GROUP BY carrier"
+    flights.ask(sql)
+    with flights.page.expect_download() as download:
+        flights.page.click("#sql-answer button:has-text('Picture as SVG')")
+    root = xml.etree.ElementTree.fromstring(download.value.path().read_bytes())
+    assert download.value.suggested_filename == "flights-answer.svg" and root.tag == "{http://www.w3.org/2000/svg}svg"
+    said = " ".join("".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text"))
+    # What stands in the picture, what its lines mean, where it comes from; in ink on paper, also where the page is dark.
+    assert "American Airlines" in said and "covers the truth with probability 95 %" in said and sql in said
+    blake3 = flights.page.evaluate("now.blake3")
+    assert len(blake3) == 64 and blake3 in said.replace(" ", "")
+    assert root.find("{http://www.w3.org/2000/svg}rect").get("fill") == "#ffffff" and "var(" not in download.value.path().read_text()
+    with flights.page.expect_download() as download:
+        flights.page.click("#sql-answer button:has-text('PNG')")
+    png = download.value.path().read_bytes()
+    width, height = struct.unpack(">II", png[16:24])
+    assert png[:8] == b"\x89PNG\r\n\x1a\n" and width == 1800 and abs(height - 2 * float(root.get("height"))) <= 2
+    assert flights.wrong == []
+
+
+def test_on_a_phone_the_interval_stays(tab, folder):
+    for sql in ["SELECT carrier, COUNT(*) FROM flights GROUP BY carrier", "SELECT hour, COUNT(*) FROM flights GROUP BY hour"]:
+        phone = tab(viewport={"width": 390, "height": 844}).drop(folder / "flights.margins")
+        assert phone.ask(sql)[0][-2:] == ["95 % from", "to"]
+        inside = "(cell => cell.getBoundingClientRect().right <= innerWidth)(document.querySelector('#sql-answer tbody tr').lastElementChild)"
+        assert phone.page.evaluate(inside) and phone.page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_promise_is_in_numbers_that_people_compare(tab, folder):
+    flights = tab().drop(folder / "flights.margins")
+    assert flights.text("#promise") == "Differential privacy for every row: ε = 1.0000 at δ = 1e-7."
+    assert "zero-concentrated" in flights.text("#protects")
+
+
+def test_examples_are_sensible(tab, folder):
+    flights = tab().drop(folder / "flights.margins")
+    flights.page.wait_for_selector("#examples-title:not([hidden])")
+    asked = flights.page.locator("#examples button").all_inner_texts()
+    for sql in ["SELECT carrier, COUNT(*) FROM flights GROUP BY carrier", "SELECT carrier, AVG(delay), SUM(delay) FROM flights GROUP BY carrier",
+                "SELECT place, COUNT(*) AS n FROM flights GROUP BY place ORDER BY n DESC LIMIT 10"]:
+        assert sql in asked, asked
+    assert any("hour BETWEEN 4 AND 8" in sql for sql in asked), asked
+
+
+def test_records_are_those_of_the_command(tab, folder, margins, tmp_path):
+    flights = tab().drop(folder / "flights.margins")
+    page = flights.page
+    page.fill("#records-seed", "7")
+    page.click("#records-form button")
+    page.wait_for_selector("#records-answer button", timeout=120_000)
+    for kind, name in [("records", "flights-records.csv"), ("report", "flights-records.report.json")]:
+        with page.expect_download() as download:
+            page.click(f"#records-answer button:has-text('{kind}')")
+        assert download.value.suggested_filename == name
+        download.value.save_as(tmp_path / name)
+    margins("records", folder / "flights.margins", "--out", tmp_path / "own.csv", "--seed", "7")
+    assert (tmp_path / "flights-records.csv").read_bytes() == (tmp_path / "own.csv").read_bytes()
+    assert (tmp_path / "flights-records.report.json").read_text() == (tmp_path / "own.report.json").read_text()
+    margins("verify", folder / "flights.margins", "--records", tmp_path / "flights-records.csv")
+    page.click("#records-answer summary")
+    assert "seed 7" in page.inner_text("#records-answer pre") and flights.wrong == []
+    # There is a bound, which is said; nothing is drawn beyond it.
+    page.fill("#records-rows", "100000000")
+    page.click("#records-form button")
+    page.wait_for_selector("#records-answer > pre")
+    assert "100000000 records of 4 attributes are too many" in page.inner_text("#records-answer")
+
+
+def test_drawing_records_says_how_far_it_is_and_stops(tab, folder):
+    town = tab().drop(folder / "town.margins")
+    town.page.evaluate("() => { window.heard = []; new MutationObserver(() => heard.push($('status').textContent)).observe($('status'), { childList: true }); }")
+    town.page.fill("#records-rows", "1000000")
+    town.page.click("#records-form button")
+    town.wait("heard.filter(text => /^Drawing records: [a-z]+, [0-9]+ % …$/.test(text)).length > 2")
+    town.page.click("#stop")
+    town.page.wait_for_selector("#records-answer pre")
+    assert town.text("#records-answer") == "stopped"
+    assert len(town.ask("SELECT sex, COUNT(*) FROM town GROUP BY sex")) == 3
 
 
 def test_a_projection_is_asked(tab, folder, margins):
@@ -183,7 +347,7 @@ def test_hostile_texts_stay_texts(tab, folder):
     page = tab()
     before = page.page.evaluate("document.querySelectorAll('script, img, iframe, b, i').length")
     page.drop(folder / "hostile.margins", folder / "agency.pub")
-    page.page.wait_for_selector("#table-answer .bars")
+    page.page.wait_for_selector("#table-answer .bars", state="attached")
     page.page.click(".dimension summary")
     page.page.click("#checks summary")
     page.ask("SELECT * FROM hostile")
@@ -211,7 +375,7 @@ def test_texts_of_any_length_fit_a_narrow_screen(tab, folder):
     for scheme in ["light", "dark"]:
         page = tab(viewport={"width": 360, "height": 700}, color_scheme=scheme)
         page.drop(folder / "hostile.margins", folder / "agency.pub")
-        page.page.wait_for_selector("#table-answer .bars")
+        page.page.wait_for_selector("#table-answer .bars", state="attached")
         assert page.page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
@@ -261,7 +425,7 @@ def test_the_keyboard_is_enough(tab, folder):
     page.keyboard.press("Control+a")
     page.keyboard.type("SELECT sex, COUNT(*) FROM town GROUP BY sex")
     page.keyboard.press("Control+Enter")
-    page.wait_for_selector("#sql-answer .bars")
+    page.wait_for_selector("#sql-answer .bars", state="attached")
     # What a screen reader is told.
     snapshot = page.locator("main").aria_snapshot()
     for part in ['heading "Verified"', 'textbox "A question in SQL"', 'img "Chart: count by sex', 'columnheader "count"', 'rowheader "F"']:
@@ -314,6 +478,44 @@ def test_a_page_with_the_release_inside(tab, folder, explorer, margins, tmp_path
     wrong.until("failed")
     margins("page", "--out", tmp_path / "empty.html", "--explorer", explorer)
     assert (tmp_path / "empty.html").read_bytes() == explorer.read_bytes()
+
+
+def test_a_map_is_drawn(tab, folder, explorer, margins, tmp_path):
+    def square(i):
+        x, y = i % 15, i // 15
+        ring = [[x, y], [x + 1, y], [x + 1, y + 1], [x, y + 1], [x, y]]
+        return {"type": "Feature", "properties": {"code": f"P{i:03}"}, "geometry": {"type": "Polygon", "coordinates": [ring]}}
+
+    (tmp_path / "places.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": [square(i) for i in range(149)]}))
+    out = tmp_path / "flights.html"
+    words = ["--geojson", tmp_path / "places.geojson", "--out", out, "--explorer", explorer]
+    done = margins("page", folder / "flights.margins", "--pubkey", folder / "agency.pub", *words)
+    assert "149 areas of place; 1 of its categories have no area" in done.stderr
+    page = tab(None)
+    page.page.goto(out.as_uri())
+    page.until("verified")
+    sql = "SELECT place, COUNT(*) FROM flights GROUP BY place"
+    page.ask(sql)
+    # Each area has its own figure; the darkest are the largest.
+    areas = "[...document.querySelectorAll('#sql-answer .map path.area')].map(a => [a.querySelector('title').textContent, Number(a.getAttribute('fill-opacity'))])"
+    drawn = page.page.evaluate(areas)
+    rows = {row["place"]: float(row["estimate"]) for row in csv.DictReader(io.StringIO(margins("query", folder / "flights.margins", sql, "--csv").stdout))}
+    assert [title.split(":")[0] for title, _ in drawn] == [f"P{i:03}" for i in range(149)]
+    by_shade = sorted(drawn, key=lambda one: one[1])
+    largest = max(rows, key=rows.get)
+    assert by_shade[-1][1] == 1 and dict((title.split(":")[0], shade) for title, shade in drawn)[largest] == 1
+    estimates = [rows[title.split(":")[0]] for title, shade in drawn if shade == by_shade[0][1]]
+    assert max(estimates) <= min(rows[title.split(":")[0]] for title, shade in drawn if shade > by_shade[0][1])
+    assert page.wrong == []
+    # Other questions and other files have no map.
+    page.ask("SELECT carrier, COUNT(*) FROM flights GROUP BY carrier")
+    assert page.page.locator("#sql-answer .map").count() == 0
+    page.drop(folder / "flights.margins")
+    page.ask(sql)
+    assert page.page.locator("#sql-answer .map").count() == 0
+    (tmp_path / "places.geojson").write_text('{"type": "FeatureCollection", "features": [{"properties": {"name": "x"}}]}')
+    refused = margins("page", folder / "flights.margins", "--geojson", tmp_path / "places.geojson", "--out", tmp_path / "no.html", "--explorer", explorer, code=2)
+    assert "no property of its features names categories" in refused.stderr and not (tmp_path / "no.html").exists()
 
 
 def test_an_evaluator_that_breaks_is_started_again(tab, folder):

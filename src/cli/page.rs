@@ -3,6 +3,8 @@
 //! The page is `explorer/`'s: the evaluator in WebAssembly and what people see. A build with the feature `page` has it inside; what is added
 //! here are bytes in base64, and a public key, which have no letters that mean anything to HTML.
 
+mod map;
+
 use super::verify::read_key;
 use super::{Failure, Outcome, output};
 use crate::audit;
@@ -18,6 +20,7 @@ use std::path::{Path, PathBuf};
 /// download CSV. Their browser checks every byte with the same code as this program. Without a release the page asks for one.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  margins page out/town.margins --pubkey agency.pub --out town.html\n  \
+    margins page out/town.margins --geojson areas.geojson --out map.html\n  \
     margins page --out explorer.html")]
 pub(super) struct Args {
     /// The release; without one the page is empty, and readers open their own
@@ -31,6 +34,9 @@ pub(super) struct Args {
     /// Write the page even if the release does not verify; the page says so
     #[arg(long, requires = "file")]
     unverified: bool,
+    /// Areas for a map, as GeoJSON: a property of its features must name categories of a level of the release
+    #[arg(long, requires = "file", value_name = "FILE")]
+    geojson: Option<PathBuf>,
     /// The page to put the release into, if this program was built without one
     #[arg(long, value_name = "FILE")]
     explorer: Option<PathBuf>,
@@ -48,8 +54,14 @@ const PAGE: Option<&str> = None;
 /// Where a release goes in the page.
 const SLOT: &str = r#"<script type="text/plain" id="inside">"#;
 
+/// Where a map goes in the page, before the release.
+const MAP: &str = r#"<script type="text/plain" id="map">"#;
+
 /// A page is not longer than that.
 const MOST: u64 = 4 << 20;
+
+/// Areas are not longer than that.
+const MOST_GEOJSON: u64 = 64 << 20;
 
 pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     // A slip of the hand must not put a page in the place of a release or a key.
@@ -79,7 +91,11 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
             attributes.push_str(&format!(" data-minisig=\"{}\"", base64(text.as_bytes())));
         }
     }
-    let written = write(args, before, &attributes, after);
+    let before = match (&args.file, &args.geojson) {
+        (Some(file), Some(geojson)) => mapped(before, file, geojson)?,
+        _ => before.into(),
+    };
+    let written = write(args, &before, &attributes, after);
     let length = written.map_err(|e| cannot("write", &args.out, &e))?;
     if args.json {
         let said = serde_json::json!({ "wrote": args.out.display().to_string(), "bytes": length, "release": args.file.is_some() });
@@ -95,6 +111,23 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
 
 fn cannot(what: &str, path: &Path, why: &std::io::Error) -> Failure {
     Failure::Message(format!("cannot {what} {}: {why}", output::path(path)))
+}
+
+/// The page's beginning, with a map in it.
+fn mapped(before: &str, file: &Path, geojson: &Path) -> Result<String, Failure> {
+    let text = crate::files::text(geojson, MOST_GEOJSON).map_err(|e| cannot("read", geojson, &e))?;
+    let release = crate::Release::open(file).map_err(|e| Failure::Message(e.to_string()))?;
+    let made = map::map(&text, &release)
+        .map_err(|why| Failure::Message(format!("{}: {why}", output::path(geojson))))?;
+    let without = match made.without {
+        0 => String::new(),
+        n => format!("; {n} of its categories have no area"),
+    };
+    output::say(&format!("map: {} areas of {}{without}", made.shapes, crate::visible::visible(&made.level)));
+    match before.split_once(MAP) {
+        Some((first, rest)) => Ok(format!("{first}{MAP}{}{rest}", made.json)),
+        None => Err(Failure::Message("that page has no room for a map: it is of an earlier version".into())),
+    }
 }
 
 /// The page without a release.

@@ -148,8 +148,8 @@ pub struct Options {
     pub threads: usize,
 }
 
-/// The most nodes that all records together may have.
-const MOST_NODES: u64 = 1 << 31;
+/// The most nodes that all records together may have; fewer in a browser, which has one thread and less room.
+const MOST_NODES: u64 = if cfg!(target_family = "wasm") { 1 << 24 } else { 1 << 31 };
 
 /// Synthetic records.
 #[derive(Debug, Clone)]

@@ -12,8 +12,8 @@ use crate::recover::{RecoverError, Recovery, Source};
 use crate::watch::Watch;
 use std::collections::BTreeSet;
 
-/// The most cells that all tables may have together: each takes twelve bytes, and four more while an attribute is drawn.
-const MOST_CELLS: u64 = 1 << 27;
+/// The most cells that all tables may have together: each takes twelve bytes, and four more while an attribute is drawn. A browser has less room.
+const MOST_CELLS: u64 = if cfg!(target_family = "wasm") { 1 << 24 } else { 1 << 27 };
 /// Of a table of more dimensions than this, no pairs are looked at.
 const WIDE: usize = 8;
 /// Kinds of cells whose errors are averaged; of more the largest error is taken.
