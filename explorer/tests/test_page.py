@@ -227,8 +227,9 @@ def test_codes_have_their_labels(tab, folder, margins):
     assert flights.ask(sql)[1:] == cells(margins("query", folder / "flights.margins", sql, "--labels").stdout)[1:]
     assert labels(flights.page, "#sql-answer") == ["Endeavor Air", "American Airlines", "JetBlue Airways"]
     flights.page.click(".dimension summary >> text=carrier")
+    flights.page.wait_for_selector("#dimensions .categories")
     assert "9E (Endeavor Air)" in flights.text("#dimensions")
-    flights.page.click("#tables button:has-text('place × carrier')")
+    flights.page.click("#tables button:has-text('carrier × place')")
     flights.page.select_option("#choices select >> nth=2", label="AA (American Airlines)")
     flights.wait("document.querySelector('#table-answer caption')?.textContent.includes(\"= 'AA'\")")
 
