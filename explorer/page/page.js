@@ -435,7 +435,7 @@ function table(reply, request, options) {
       trouble(error.message);
     }
   };
-  const kinds = reply.columns.map((c) => c.number && (c.header === "std error" ? "num aside" : "num"));
+  const kinds = reply.columns.map((c) => c.number && (["std error", "± s.e."].includes(c.header) ? "num aside" : "num"));
   const direction = (i) => sorted && sorted.column === i && (sorted.down ? "descending" : "ascending");
   const head = make("tr", {}, ...reply.columns.map((c, i) => make("th", { scope: "col", class: kinds[i], "aria-sort": direction(i) },
     reply.rows > 1 ? make("button", { type: "button", title: "Sort", text: c.header, onclick: (event) => sort(event, i) }) : c.header)));
