@@ -291,6 +291,7 @@ def test_examples_are_sensible(tab, folder):
 def test_records_are_those_of_the_command(tab, folder, margins, tmp_path):
     flights = tab().drop(folder / "flights.margins")
     page = flights.page
+    page.fill("#records-rows", "2000")
     page.fill("#records-seed", "7")
     page.click("#records-form button")
     page.wait_for_selector("#records-answer button", timeout=120_000)
@@ -299,7 +300,7 @@ def test_records_are_those_of_the_command(tab, folder, margins, tmp_path):
             page.click(f"#records-answer button:has-text('{kind}')")
         assert download.value.suggested_filename == name
         download.value.save_as(tmp_path / name)
-    margins("records", folder / "flights.margins", "--out", tmp_path / "own.csv", "--seed", "7")
+    margins("records", folder / "flights.margins", "--out", tmp_path / "own.csv", "--rows", "2000", "--seed", "7")
     assert (tmp_path / "flights-records.csv").read_bytes() == (tmp_path / "own.csv").read_bytes()
     assert (tmp_path / "flights-records.report.json").read_text() == (tmp_path / "own.report.json").read_text()
     margins("verify", folder / "flights.margins", "--records", tmp_path / "flights-records.csv")
