@@ -267,6 +267,7 @@ of = ["sex", "age"]
 of = ["age.band"]
 `;
 
+const bytesOf = (base64) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 const inside = $("inside").textContent ? JSON.parse($("inside").textContent) : { name: "people.toml", text: START, files: {} };
 Object.assign(now, { file: inside.name, saved: inside.text });
 for (const [file, base64] of Object.entries(inside.files)) give(file, bytesOf(base64));
