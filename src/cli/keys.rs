@@ -71,12 +71,6 @@ pub(super) fn run(args: &Args) -> Outcome {
             crate::visible::visible(&list.until)
         )));
     }
-    if args.until.is_some() && list.until < super::today() {
-        return Err(Failure::Message(format!(
-            "{} is past: nothing that the list says would hold",
-            list.until
-        )));
-    }
     change(&mut list, args)?;
     list.sound().map_err(Failure::Message)?;
     std::fs::create_dir_all(&args.folder).map_err(|e| output::about(&args.folder, &e))?;
