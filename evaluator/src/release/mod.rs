@@ -37,6 +37,7 @@ pub mod legends;
 mod manifest;
 pub mod packing;
 pub mod parts;
+mod possible;
 pub mod projection;
 mod reader;
 mod room;

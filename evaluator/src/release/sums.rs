@@ -13,6 +13,7 @@
 //! exact tables, each as in a section of [`super::exact`], and the bytes of a section of what is asked ([`super::wire`]), or none.
 
 use super::packing::{pack, skip, unpack};
+use super::possible::impossible;
 use super::{ReleaseError, codec, exact, wire};
 use crate::cube::{Cube, Cuboid, Frame, NoValue, Quantity, Weighing};
 use crate::plan::limits::cells;
@@ -248,7 +249,8 @@ pub(super) fn both_ends(channels: &[Measured]) -> Result<(), ReleaseError> {
     if low.is_some() { Err(wrong()) } else { Ok(()) }
 }
 
-/// What is exact of a number is exact of all that is told of it, and is what rows of these counts can have: each is within its bounds. `counts` are those of a table of rows.
+/// What is exact of a number is exact of all that is told of it, and is what rows of these counts can have: each is within its bounds, by itself and with what
+/// else is exact of the number. `counts` are those of a table of rows.
 pub(super) fn exact_alike(
     channels: &[Measured],
     mut counts: impl FnMut(&Cuboid) -> Result<Vec<i64>, ReleaseError>,
@@ -277,6 +279,32 @@ pub(super) fn exact_alike(
             if counts.len() != sums.len() || !sums.iter().zip(&counts).all(fits) {
                 return Err(invalid("an exact sum is more than its rows can have"));
             }
+        }
+    }
+    channels.iter().try_for_each(|sums| fit_together(channels, sums, &mut counts))
+}
+
+/// The exact sums of a number are such as so many rows with a value can have, and its exact squares those of values with such sums. All have the same tables
+/// in the same order, with as many cells.
+fn fit_together(
+    channels: &[Measured],
+    (channel, _, tables): &Measured,
+    counts: &mut impl FnMut(&Cuboid) -> Result<Vec<i64>, ReleaseError>,
+) -> Result<(), ReleaseError> {
+    let Subject::Sum(of) = &channel.subject else { return Ok(()) };
+    let beside = |subject| channels.iter().find(|(c, ..)| c.subject == subject).map(|(.., own)| own);
+    let (valued, squares) = (beside(Subject::Valued(of.clone())), beside(Subject::Squares(of.clone())));
+    for (at, (cuboid, sums)) in channel.exact.iter().zip(tables).enumerate() {
+        let values = match valued.map(|own| own.get(at)) {
+            Some(own) => own.cloned().unwrap_or_default(),
+            // Where bounds are as far from 0 on either side, nothing may tell how many rows have a value.
+            None if of.missing == NoValue::Skip => continue,
+            None => counts(cuboid)?,
+        };
+        let squares = squares.and_then(|own| own.get(at));
+        for (cell, (&sum, &values)) in sums.iter().zip(&values).enumerate() {
+            let squares = squares.and_then(|own| own.get(cell)).copied();
+            impossible(of.reach(), values, sum, squares).map_or(Ok(()), |why| Err(invalid(why)))?;
         }
     }
     Ok(())

@@ -179,6 +179,64 @@ fn lies_about_exact_sums_are_found() {
     refused("", "reason");
 }
 
+/// What is exact of a number must fit together: no sum is more than the rows with a value can have, or of half a step, and squares are those of such values.
+#[test]
+fn exact_sums_fit_the_rows_that_have_a_value() {
+    let (text, _) = rows();
+    let dir = tempfile::tempdir().unwrap();
+    let key = SigningKey::from_text(&keys::keygen(None).unwrap().secret, None).unwrap();
+    let made = released_by(&key, dir.path(), &squared(&exactly("rho = 1", "skip", "")), &text);
+    let release = Release::open(&made.sealed.path).unwrap();
+    let cube = release.cube().unwrap();
+    let plan = release.plan(&cube).unwrap();
+    let channels = release.beside(&plan.of_rows(), &cube).unwrap();
+    let what: Vec<&str> = channels.iter().map(|(channel, ..)| channel.subject.name()).collect();
+    assert_eq!(what, ["sums", "rows with a value", "sums of squares"]);
+    let why = |told: &[Vec<i64>; 3]| {
+        let bodies = channels.iter().zip(told).map(|((channel, values, _), told)| {
+            let told = std::slice::from_ref(told);
+            crate::release::channels::encode(&plan, &cube, channel, (&values[..], told)).unwrap().1
+        });
+        let forged = resealed(&release, &key, |_, all| {
+            let sections = all.iter_mut().filter(|(tag, _)| *tag == Kind::Sums.tag());
+            sections.zip(bodies).for_each(|((_, own), body)| *own = body);
+        });
+        match audit::audit(&forged.unwrap(), None) {
+            Ok(audit) => (!audit.passed()).then(|| format!("{audit:?}")),
+            Err(e) => Some(e.to_string()),
+        }
+    };
+    let honest: [Vec<i64>; 3] = std::array::from_fn(|at| channels[at].2[0].clone());
+    assert_eq!(why(&honest), None);
+    let [sums, valued, squares] = &honest;
+    let reach = channels[0].0.subject.most(1) as i64;
+    assert!(valued[0] < 30 && reach == 505, "of thirty women some have no value");
+    let refused = |at: usize, first: i64, text: &str| {
+        let mut told = honest.clone();
+        told[at][0] = first;
+        let why = why(&told);
+        assert!(why.as_ref().is_some_and(|why| why.contains(text)), "{at} {first}: {why:?}");
+    };
+    // All thirty at an end: a mean beyond the bounds, as only those who have a value count.
+    for end in [30 * reach, -30 * reach, valued[0] * reach + 2, -valued[0] * reach - 2] {
+        refused(0, end, "more than the rows that have a value can have");
+    }
+    for half in [sums[0] + 1, sums[0] - 1] {
+        refused(0, half, "whole steps");
+    }
+    // A variance below 0, one beyond what is possible, and squares of no whole numbers.
+    let most = valued[0] * reach * reach;
+    for of in [-most, most, squares[0] + 1, squares[0] + 8] {
+        refused(2, of, "not those of values that have the exact sum");
+    }
+    // Fewer values than the sum needs, or another number.
+    refused(1, 0, "more than the rows that have a value can have");
+    refused(1, valued[0] - 1, "whole steps");
+    let mut two = honest.clone();
+    (two[0][0], two[2][0]) = (valued[0] * reach, most);
+    assert_eq!(why(&two), None, "all at the high end");
+}
+
 /// Weighted counts and sums without noise.
 #[test]
 fn exact_weighted_figures_are_those_of_the_rows() {
