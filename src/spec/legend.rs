@@ -93,7 +93,8 @@ impl<'d> Labels<'d> {
             return;
         }
         // A label stands in the place of its code: readers could not tell two rows apart.
-        let code_too = self.nodes.get(level).and_then(|nodes| nodes.get(label.as_str()));
+        let seen = label.split_whitespace().collect::<Vec<_>>().join(" ");
+        let code_too = self.nodes.get(level).and_then(|nodes| nodes.get(seen.as_str()));
         if code_too.is_some_and(|other| *other != node) {
             sink.push(
                 place(format!("the label of `{code}` is `{label}`, which is another code"))
@@ -101,7 +102,7 @@ impl<'d> Labels<'d> {
             );
             return;
         }
-        if let Some(first) = self.called.insert((level, label.clone()), code.to_owned()) {
+        if let Some(first) = self.called.insert((level, seen), code.to_owned()) {
             sink.push(
                 place(format!("`{first}` and `{code}` have one label, `{label}`"))
                     .label("the second one")

@@ -74,6 +74,7 @@ fn legends() {
         ("labels = { 0 = \"a\\u001bb\" }", "the label of `0` is no line for people"),
         ("labels = { 0 = ' ' }", "the label of `0` is empty"),
         ("labels = { 0 = 'few', 2 = 'few' }", "`0` and `2` have one label, `few`"),
+        ("labels = { 0 = 'a few', 2 = 'a  few' }", "`0` and `2` have one label, `a  few`"),
         ("labels = { 0 = '2' }", "the label of `0` is `2`, which is another code"),
         ("labels = 3", "`labels` is not a table, or the name of a file"),
         ("labels = 'none.csv'", "cannot read `none.csv`"),

@@ -381,6 +381,12 @@ fn fieller_is_the_textbook_interval() {
     let between = Statement::Between(0.3, 0.5).probability(&got).unwrap();
     let above = |c| Statement::Above(c).probability(&got).unwrap();
     assert!((between - (above(0.3) - above(0.5))).abs() < 1e-12 && between > 0.99);
+    // Divided by what is 0 for sure, nothing can be said; by what is only estimated as 0, it can.
+    let sure = Arc::new(crate::joint::JointLaw::new(2, vec![(noise(0), vec![1.0, 0.0])]));
+    let by_zero = figure.answer(0, &told(&[40.0, 0.0], &sure), &how(0.9), &mut Pairs::default()).unwrap();
+    assert!(by_zero.p_value(1.0).unwrap().is_nan());
+    assert!(Statement::Above(1.0).probability(&by_zero).unwrap().is_nan());
+    assert!(Statement::Above(1.0).probability(&ask(40.0, 0.0)).unwrap() > 0.99);
 }
 
 /// A part that is the whole, told by two tables: what rounding leaves between them is no noise.

@@ -327,7 +327,7 @@ impl BasedOn {
         let below = |(d, l): (usize, usize)| (1..=l).filter_map(move |l| self.bases.get(&(d, l)));
         let off = cuboid.pairs().flat_map(below).map(|(_, inverse)| libm::log1p(inverse.residual())).sum();
         let off: f64 = libm::expm1(off);
-        if off == 0.0 || largest == 0.0 {
+        if off == 0.0 || largest == 0.0 || context.source.is_nothing() {
             return Ok(0.0);
         }
         let total = Cuboid::total();

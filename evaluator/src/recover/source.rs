@@ -30,6 +30,11 @@ pub trait Source {
         Err(SourceError(format!("no exact table {index}").into()))
     }
 
+    /// Whether there is nothing to read: laws are then those of the noise alone, without what floating point may add.
+    fn is_nothing(&self) -> bool {
+        false
+    }
+
     /// Who hears how far reading is.
     fn watch(&self) -> Watch {
         Watch::default()
@@ -47,6 +52,10 @@ pub struct Nothing;
 impl Source for Nothing {
     fn values(&self, _: usize) -> Result<Vec<i64>, SourceError> {
         Err(SourceError("a plan has no measurements".into()))
+    }
+
+    fn is_nothing(&self) -> bool {
+        true
     }
 }
 
@@ -93,6 +102,10 @@ impl<S: Source + ?Sized> Source for &S {
 
     fn exact(&self, index: usize) -> Result<Vec<i64>, SourceError> {
         (**self).exact(index)
+    }
+
+    fn is_nothing(&self) -> bool {
+        (**self).is_nothing()
     }
 
     fn kept(&self) -> Option<&dyn Keeps> {

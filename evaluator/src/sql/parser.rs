@@ -486,6 +486,11 @@ impl Parser {
                 .at(self.before())
                 .help("write ROWS BETWEEN … PRECEDING AND CURRENT ROW"));
         }
+        if order.is_empty() && span == Some(plain) {
+            return Err(SqlError::new("these rows have no order")
+                .at(self.before())
+                .help("add ORDER BY before ROWS, or leave ROWS out for all rows"));
+        }
         self.need_sign(")")?;
         Ok(Window::Over { partition, order, span: span.filter(|span| *span != plain) })
     }

@@ -860,6 +860,11 @@ fn refused_figures() {
             "for example: SUM(COUNT(*)) OVER (ORDER BY day), LAG(COUNT(*)) OVER (ORDER BY day)",
         ),
         (
+            "SUM(COUNT(*)) OVER (ROWS UNBOUNDED PRECEDING)",
+            "these rows have no order",
+            "add ORDER BY before ROWS, or leave ROWS out for all rows",
+        ),
+        (
             "LAG(COUNT(*), -1) OVER (ORDER BY sex)",
             "LAG takes a figure, and how many rows away it is",
             "for example: LAG(COUNT(*), 1) OVER (ORDER BY day); a third argument can be 0, for where there is no row",

@@ -297,6 +297,12 @@ fn sums_of_ranges_are_planned_as_ranges() {
         assert!(audit.passed(), "{audit:?}");
         let again = audit.checks.iter().find(|c| c.what == "plan").unwrap();
         assert!(again.outcome == Outcome::Passed && again.detail.contains("very plan"), "{again:?}");
+        // A description gives each table's sums the error of the worst cell: at most, as sums and counts may be worst in different cells.
+        let described = answers.describe(0.95, 9).unwrap();
+        let told = described.amounts[0].tables[0].std_error.unwrap();
+        let of_cells = figures(&answers, "SELECT sex, age, SUM(pay) FROM shop GROUP BY sex, age");
+        let most = of_cells.iter().map(|row| row[0].std_error).fold(0.0, f64::max);
+        assert!(told >= most * (1.0 - 1e-9) && told < most * 1.001, "{told} {most}");
         // The mean variance over all ranges of both sexes is what was predicted.
         let (mut sum, mut n) = (0.0, 0.0);
         for low in 0..16 {

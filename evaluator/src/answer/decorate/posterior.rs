@@ -34,6 +34,7 @@ impl Statement {
                 let equal = |c: f64, too: bool| if too { law.pmf(c - y) } else { 0.0 };
                 self.probability_by(|c, too| Ok(prob_greater(law, y, c) + equal(c, too)))
             }
+            error if error.is_by_zero()? => Ok(f64::NAN),
             // R > c exactly when N − c·D > 0.
             ErrorOf::Ratio { pair, numerator, denominator } => self.probability_by(|c, too| {
                 let law = pair.combine(&[1.0, -c])?;

@@ -103,6 +103,7 @@ impl Answered {
     pub(crate) fn p_value(&self, null: f64) -> Result<f64, LawError> {
         match &self.error {
             ErrorOf::Linear(solved) => Ok(p_value(&solved.law, self.estimate, null)),
+            error if error.is_by_zero()? => Ok(f64::NAN),
             ErrorOf::Ratio { pair, numerator, denominator } => {
                 let law = pair.combine(&[1.0, -null])?;
                 Ok(p_value(&law, numerator - null * denominator, 0.0))
@@ -128,6 +129,14 @@ pub(crate) enum ErrorOf {
     },
     /// The ordered rows of a sketch: each is on either side of the truth with probability at most one half. None where nothing is known.
     Rows(Vec<f64>),
+}
+
+impl ErrorOf {
+    /// Whether it is of a ratio to what is known to be 0: of that nothing can be said.
+    pub(crate) fn is_by_zero(&self) -> Result<bool, LawError> {
+        let ErrorOf::Ratio { pair, denominator, .. } = self else { return Ok(false) };
+        Ok(*denominator == 0.0 && pair.combine(&[0.0, 1.0])?.variance() <= 0.0)
+    }
 }
 
 /// Joint laws of numerators and denominators: rows that look alike share them. Those they are made of are kept alive, so that their addresses
