@@ -11,6 +11,7 @@
 
 use super::apart;
 use super::compare::{Party, compare};
+use super::contradict;
 use super::explain::explain;
 use super::options::Options;
 use super::query::asked;
@@ -40,7 +41,7 @@ impl Several {
     ///
     /// # Errors
     /// The same release twice (its noise is not independent of itself), also under other manifests ([`apart`]), and releases that are not known to
-    /// be of the same people, counted alike.
+    /// be of the same people, counted alike, or whose exact tables show that they are not ([`contradict`]).
     pub fn new(releases: Vec<Answers>) -> Result<Several, QueryError> {
         let (releases, aside) = best_copies(releases);
         for (i, a) in releases.iter().enumerate() {
@@ -67,6 +68,14 @@ impl Several {
             match periods.iter_mut().find(|(p, _)| *p == period) {
                 Some((_, members)) => members.push(at),
                 None => periods.push((period, vec![at])),
+            }
+        }
+        for (_, members) in &periods {
+            let own: Vec<&Answers> = members.iter().filter_map(|&at| releases.get(at)).collect();
+            for (i, b) in own.iter().enumerate() {
+                for a in own.iter().take(i) {
+                    contradict::why_not(a, b)?.map_or(Ok(()), |why| Err(QueryError::Together(why)))?;
+                }
             }
         }
         Ok(Several { releases, aside, periods })
