@@ -1,7 +1,7 @@
 //! What makes numbers untrue besides noise, through whole releases: whose they are, what was left out, and what it
 //! costs to measure that.
 
-use margins::answer::{Answers, Options, QueryError, Several, Simultaneous};
+use margins::answer::{Answers, Options, QueryError, Several, Simultaneous, agreeing};
 use margins::compile::{self, Options as Making};
 use margins::cube::Frame;
 use margins::exact::Rational;
@@ -215,6 +215,9 @@ fn exact_tables_that_contradict_each_other_are_refused() {
         let why = why(of("a", one, &usual), of("b", other, &moved));
         assert!(why.contains(at) && why.contains("the counts of rows by"), "{why}");
     }
+    // What `ask` combines is held to the same.
+    let two = |rows: &str| agreeing(vec![of("a", &both, &usual), of("b", &sex, rows)]);
+    assert!(matches!(two(&moved), Err(QueryError::Together(_))) && two(&usual).unwrap().len() == 2);
     // One row has other kids, which two tables tell by bands only; within a band nothing shows.
     assert!(why(of("a", &both, &usual), of("b", &kids, &data([40, 30], 6, 2))).contains("table kids.band:"));
     assert_eq!(why(of("a", &both, &usual), of("b", &kids, &data([40, 30], 4, 2))), "");

@@ -12,8 +12,18 @@ use crate::plan::limits;
 use crate::recover::{RecoverError, Recovery, Source};
 use rustc_hash::FxHashSet;
 
+/// Refuses releases of one period where two are not of the same rows.
+pub(super) fn refused(releases: &[&Answers]) -> Result<(), QueryError> {
+    for (i, b) in releases.iter().enumerate() {
+        for a in releases.iter().take(i) {
+            why_not(a, b)?.map_or(Ok(()), |why| Err(QueryError::Together(why)))?;
+        }
+    }
+    Ok(())
+}
+
 /// Why two releases of one period are not of the same rows; none where no exact table shows it.
-pub(super) fn why_not(a: &Answers, b: &Answers) -> Result<Option<String>, QueryError> {
+fn why_not(a: &Answers, b: &Answers) -> Result<Option<String>, QueryError> {
     let mut found = differing(a.evaluator().recovery(), b.evaluator().recovery())?.map(|at| (None, at));
     for (subject, own, other) in a.channels().shared(b.channels()) {
         if found.is_none() {

@@ -72,11 +72,7 @@ impl Several {
         }
         for (_, members) in &periods {
             let own: Vec<&Answers> = members.iter().filter_map(|&at| releases.get(at)).collect();
-            for (i, b) in own.iter().enumerate() {
-                for a in own.iter().take(i) {
-                    contradict::why_not(a, b)?.map_or(Ok(()), |why| Err(QueryError::Together(why)))?;
-                }
-            }
+            contradict::refused(&own)?;
         }
         Ok(Several { releases, aside, periods })
     }
@@ -268,9 +264,19 @@ fn numbers_differ(one: &Query, other: &Query) -> Option<String> {
     })
 }
 
+/// Releases that are known to be of the same people and period, without the copies that others know better.
+///
+/// # Errors
+/// Exact tables that contradict each other.
+pub fn agreeing(releases: Vec<Answers>) -> Result<Vec<Answers>, QueryError> {
+    let (releases, _) = best_copies(releases);
+    contradict::refused(&releases.iter().collect::<Vec<_>>())?;
+    Ok(releases)
+}
+
 /// Of nested copies of one measuring only the most precise: the others were made from it, so they know nothing that it does not, and
 /// their errors are not independent of its own. With what is told of those left aside.
-pub fn best_copies(releases: Vec<Answers>) -> (Vec<Answers>, Vec<String>) {
+fn best_copies(releases: Vec<Answers>) -> (Vec<Answers>, Vec<String>) {
     let own = |a: &Answers| {
         let copy = a.copy()?;
         (copy.mode == Mode::Nested).then_some((copy.measuring, copy.own))
