@@ -10,7 +10,7 @@ use super::signing::Signing;
 use super::{Failure, Outcome, terminal};
 use crate::answer::linear::{self, Linear};
 use crate::answer::tell::pool::{Combined, Pool};
-use crate::answer::{Answers, QueryError, best_copies};
+use crate::answer::{Answers, QueryError, agreeing};
 use crate::compile::asked::{Need, Question, Target, spec_of};
 use crate::compile::{self, CompileError, Options, Released};
 use crate::cube::{Filter, Weighing};
@@ -306,7 +306,7 @@ impl<'a> Asker<'a> {
         found.sort_by_key(|(line, _)| *line);
         let all = self.releases.drain(..).chain(found.into_iter().map(|(_, r)| r)).collect();
         // Of copies that were made from one another the most precise says all.
-        self.releases = best_copies(all).0;
+        self.releases = agreeing(all)?;
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! What makes numbers untrue besides noise, through whole releases: whose they are, what was left out, and what it
 //! costs to measure that.
 
-use margins::answer::{Answers, Options, QueryError, Several, Simultaneous};
+use margins::answer::{Answers, Options, QueryError, Several, Simultaneous, agreeing};
 use margins::compile::{self, Options as Making};
 use margins::cube::Frame;
 use margins::exact::Rational;
@@ -167,6 +167,74 @@ fn one_measuring_is_never_combined_with_itself() {
     // Noise that is nearly always zero gives the same integers twice, and both are honest.
     let exact = || of("exact", "unit = \"row\"\nepsilon = 500");
     assert_eq!(why(&exact(), exact()), "");
+}
+
+/// What is published without noise of the same rows is the same, in every table that two of them tell: of counts, and of the sums of a number.
+#[test]
+fn exact_tables_that_contradict_each_other_are_refused() {
+    let key = agency();
+    let spec = |name: &str, head: &str, tables: &str| {
+        format!(
+            "name = \"{name}\"\ntitle = \"Households\"\ndemo = true\n{head}\n[privacy]\n{ROW}\n\
+             [[dimension]]\nname = \"sex\"\ncategories = [\"F\", \"M\"]\n\
+             [[dimension]]\nname = \"kids\"\nrange = [0, 8]\nlevels = [{{ name = \"band\", cuts = [2, 5] }}]\n\
+             [[amount]]\nname = \"rooms\"\nlow = 0\nhigh = 10\nstep = 1\n\
+             [[table]]\nof = [\"sex\", \"kids\"]\nsum = [\"rooms\"]\n{tables}"
+        )
+    };
+    let exact = |of: &str| format!("[[table]]\nof = [{of}]\nexact = true\nreason = \"law\"\n");
+    let summed = |of: &str| exact(of) + "sum = [\"rooms\"]\n";
+    // A row of M with so many kids and rooms, then so many rows of each sex.
+    let data = |sexes: [usize; 2], kids: u32, rooms: u32| {
+        let mut out = format!("sex,kids,rooms\nM,{kids},{rooms}\n");
+        for (sex, n) in ["F", "M"].iter().zip(sexes) {
+            (0..n).for_each(|_| out.push_str(&format!("{sex},3,2\n")));
+        }
+        out
+    };
+    let usual = data([40, 30], 3, 2);
+    let town = dataset("town", "");
+    let of = |name: &str, tables: &str, rows: &str| opened(&spec(name, &town, tables), rows, &key);
+    let why = |a: Answers, b: Answers| {
+        let names = [a.title(), b.title()];
+        match Several::new(vec![a, b]) {
+            Ok(_) => String::new(),
+            Err(QueryError::Together(why)) => {
+                assert!(names.iter().all(|n| why.contains(n.as_str())) && why.contains("ask one"), "{why}");
+                why
+            }
+            Err(other) => panic!("{other}"),
+        }
+    };
+    let (sex, both, kids) = (exact("\"sex\""), exact("\"kids.band\", \"sex\""), exact("\"kids\""));
+    // One row is of the other sex: the same tables, one that rolls up to the other, and two with another order of dimensions.
+    let moved = data([41, 29], 3, 2);
+    for (one, other, at) in
+        [(&sex, &sex, "table sex:"), (&sex, &both, "table sex:"), (&both, &sex, "table sex:")]
+    {
+        let why = why(of("a", one, &usual), of("b", other, &moved));
+        assert!(why.contains(at) && why.contains("the counts of rows by"), "{why}");
+    }
+    // What `ask` combines is held to the same.
+    let two = |rows: &str| agreeing(vec![of("a", &both, &usual), of("b", &sex, rows)]);
+    assert!(matches!(two(&moved), Err(QueryError::Together(_))) && two(&usual).unwrap().len() == 2);
+    // One row has other kids, which two tables tell by bands only; within a band nothing shows.
+    assert!(why(of("a", &both, &usual), of("b", &kids, &data([40, 30], 6, 2))).contains("table kids.band:"));
+    assert_eq!(why(of("a", &both, &usual), of("b", &kids, &data([40, 30], 4, 2))), "");
+    // Tables of other dimensions have the total in common.
+    assert!(why(of("a", &sex, &usual), of("b", &kids, &data([40, 31], 3, 2))).contains("table total:"));
+    assert_eq!(why(of("a", &sex, &usual), of("b", &kids, &moved)), "");
+    // Counts agree, and a sum does not.
+    let (by_sex, by_kids) = (summed("\"sex\""), summed("\"kids\""));
+    let why_sums = why(of("a", &by_sex, &usual), of("b", &by_kids, &data([40, 30], 3, 9)));
+    assert!(why_sums.contains("the sums of rooms by sex") && why_sums.contains("table total:"), "{why_sums}");
+    // The same rows agree, and are told as they are; releases of other years need not.
+    assert_eq!(why(of("a", &by_kids, &usual), of("b", &by_sex, &usual)), "");
+    let agreed = Several::new(vec![of("a", &both, &usual), of("b", &sex, &usual)]).unwrap();
+    let n = agreed.ask("SELECT COUNT(*) AS n FROM a WHERE sex = 'F'", &Options::at(0.95)).unwrap();
+    assert_eq!((figure(&n, "n").estimate, figure(&n, "n").std_error), (40.0, 0.0));
+    let year = |year: &str, rows: &str| opened(&spec(year, &dataset("town", year), &sex), rows, &key);
+    assert!(Several::new(vec![year("2023", &usual), year("2024", &moved)]).is_ok());
 }
 
 /// Two years are shown beside each other with the change; no number is a mean of both.

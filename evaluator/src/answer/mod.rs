@@ -16,7 +16,7 @@ pub mod tell;
 pub use ask::{
     collude, keys, linear,
     options::Options,
-    several::{Several, best_copies},
+    several::{Several, agreeing},
     sums,
 };
 pub use decorate::simultaneous::Simultaneous;

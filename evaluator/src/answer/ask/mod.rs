@@ -4,6 +4,7 @@ mod apart;
 mod areas;
 pub mod collude;
 mod compare;
+mod contradict;
 pub(crate) mod explain;
 pub mod keys;
 pub mod linear;

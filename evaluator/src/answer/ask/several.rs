@@ -11,6 +11,7 @@
 
 use super::apart;
 use super::compare::{Party, compare};
+use super::contradict;
 use super::explain::explain;
 use super::options::Options;
 use super::query::asked;
@@ -40,7 +41,7 @@ impl Several {
     ///
     /// # Errors
     /// The same release twice (its noise is not independent of itself), also under other manifests ([`apart`]), and releases that are not known to
-    /// be of the same people, counted alike.
+    /// be of the same people, counted alike, or whose exact tables show that they are not ([`contradict`]).
     pub fn new(releases: Vec<Answers>) -> Result<Several, QueryError> {
         let (releases, aside) = best_copies(releases);
         for (i, a) in releases.iter().enumerate() {
@@ -68,6 +69,10 @@ impl Several {
                 Some((_, members)) => members.push(at),
                 None => periods.push((period, vec![at])),
             }
+        }
+        for (_, members) in &periods {
+            let own: Vec<&Answers> = members.iter().filter_map(|&at| releases.get(at)).collect();
+            contradict::refused(&own)?;
         }
         Ok(Several { releases, aside, periods })
     }
@@ -259,9 +264,19 @@ fn numbers_differ(one: &Query, other: &Query) -> Option<String> {
     })
 }
 
+/// Releases that are known to be of the same people and period, without the copies that others know better.
+///
+/// # Errors
+/// Exact tables that contradict each other.
+pub fn agreeing(releases: Vec<Answers>) -> Result<Vec<Answers>, QueryError> {
+    let (releases, _) = best_copies(releases);
+    contradict::refused(&releases.iter().collect::<Vec<_>>())?;
+    Ok(releases)
+}
+
 /// Of nested copies of one measuring only the most precise: the others were made from it, so they know nothing that it does not, and
 /// their errors are not independent of its own. With what is told of those left aside.
-pub fn best_copies(releases: Vec<Answers>) -> (Vec<Answers>, Vec<String>) {
+fn best_copies(releases: Vec<Answers>) -> (Vec<Answers>, Vec<String>) {
     let own = |a: &Answers| {
         let copy = a.copy()?;
         (copy.mode == Mode::Nested).then_some((copy.measuring, copy.own))

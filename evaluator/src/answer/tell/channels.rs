@@ -124,15 +124,21 @@ impl Channels {
         other: &Channels,
         telling: impl Fn(&Recovery<ChannelValues>) -> bool,
     ) -> bool {
-        self.each.iter().any(|own| {
-            let other = other.each.iter().find(|b| b.subject.is_alike(&own.subject));
-            other.map(|other| (own.evaluator.recovery(), other.evaluator.recovery())).is_some_and(
-                |(own, other)| {
-                    own.source() == other.source()
-                        && own.plan().only().measurements == other.plan().only().measurements
-                        && telling(own)
-                },
-            )
+        self.shared(other).any(|(_, own, other)| {
+            own.source() == other.source()
+                && own.plan().only().measurements == other.plan().only().measurements
+                && telling(own)
+        })
+    }
+
+    /// What both have of the same things that rows add up to.
+    pub(crate) fn shared<'a>(
+        &'a self,
+        other: &'a Channels,
+    ) -> impl Iterator<Item = (&'a Summand, &'a Recovery<ChannelValues>, &'a Recovery<ChannelValues>)> {
+        self.each.iter().filter_map(|own| {
+            let other = other.each.iter().find(|b| b.subject.is_alike(&own.subject))?;
+            Some((&own.subject, own.evaluator.recovery(), other.evaluator.recovery()))
         })
     }
 
@@ -177,17 +183,21 @@ fn of_rows(figures: &[Aggregate]) -> bool {
     figures.iter().all(|f| f.subject == Summand::Rows)
 }
 
-/// Says of what there is no table: one of others may be there.
-fn of(subject: &Summand, e: QueryError) -> QueryError {
-    let what = match subject {
+/// What rows add up to, as people say it.
+pub(crate) fn named(subject: &Summand) -> String {
+    match subject {
         Summand::Rows => "the counts of rows".to_owned(),
         Summand::Sum(quantity) => format!("the sums of {}", quantity.name),
         Summand::Valued(quantity) => format!("the rows with a value of {}", quantity.name),
         Summand::Squares(quantity) => format!("the squares of {}", quantity.name),
-    };
+    }
+}
+
+/// Says of what there is no table: one of others may be there.
+fn of(subject: &Summand, e: QueryError) -> QueryError {
     match e {
         QueryError::Answer(AnswerError::NotHeld { reason, nearest, suggestion, .. }) => {
-            QueryError::Answer(AnswerError::NotHeld { of: Some(what), reason, nearest, suggestion })
+            QueryError::Answer(AnswerError::NotHeld { of: Some(named(subject)), reason, nearest, suggestion })
         }
         e => e,
     }

@@ -83,7 +83,7 @@ pub struct Pool<'a, S = Values> {
 }
 
 /// Whether two dimensions have one name and the same finest categories.
-fn alike(a: &Dimension, b: &Dimension) -> bool {
+pub(crate) fn alike(a: &Dimension, b: &Dimension) -> bool {
     a.name == b.name && a.levels.last().map(|l| &l.labels) == b.levels.last().map(|l| &l.labels)
 }
 
