@@ -299,7 +299,7 @@ fn sums_of_ranges_are_planned_as_ranges() {
         assert!(again.outcome == Outcome::Passed && again.detail.contains("very plan"), "{again:?}");
         // A description gives each table's sums the error of the worst cell: at most, as sums and counts may be worst in different cells.
         let described = answers.describe(0.95, 9).unwrap();
-        let told = described.amounts[0].tables[0].std_error.unwrap();
+        let told = described.amounts.iter().find(|a| a.name == "pay").unwrap().tables[0].std_error.unwrap();
         let of_cells = figures(&answers, "SELECT sex, age, SUM(pay) FROM shop GROUP BY sex, age");
         let most = of_cells.iter().map(|row| row[0].std_error).fold(0.0, f64::max);
         assert!(told >= most * (1.0 - 1e-9) && told < most * 1.001, "{told} {most}");
