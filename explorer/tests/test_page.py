@@ -173,8 +173,11 @@ def test_hundreds_of_categories_are_drawn_and_sorted(tab, folder, margins):
     page.click("#ask button[type=submit]")
     page.wait_for_selector("#sql-answer .bars", state="attached")
     printed = margins("query", folder / "flights.margins", "SELECT place, COUNT(*) AS n FROM flights GROUP BY place ORDER BY n DESC", "--csv").stdout
-    down = [row["place"] for row in csv.DictReader(io.StringIO(printed))]
-    assert labels(page, "#sql-answer") == down[:20]
+    known = {row["place"]: round(float(row["n"]), 6) for row in csv.DictReader(io.StringIO(printed))}
+    down = list(known)
+    # Places with equal numbers may stand either way.
+    numbers = lambda places: [known[place] for place in places]
+    assert numbers(labels(page, "#sql-answer")) == numbers(down[:20])
     assert "The 20 largest of 150. The other 130 stand in the table, with estimates from" in page.inner_text("#sql-answer")
     # By a click on a column: numbers from the largest on, then from the smallest; the picture and the rest of the table follow.
     rows = "[...document.querySelectorAll('#sql-answer tbody tr')].map(tr => tr.children[0].textContent)"
@@ -182,7 +185,8 @@ def test_hundreds_of_categories_are_drawn_and_sorted(tab, folder, margins):
         page.click("#sql-answer thead button:has-text('count')")
         page.wait_for_selector(f"#sql-answer th[aria-sort={direction}]")
         shown = page.evaluate(rows)
-        assert shown == order and labels(page, "#sql-answer") == order[:20]
+        assert sorted(shown) == sorted(down) and numbers(shown) == numbers(order)
+        assert labels(page, "#sql-answer") == shown[:20]
         assert page.evaluate("document.activeElement.textContent") == "count"
     page.click("#sql-answer thead button:has-text('place')")
     page.wait_for_selector("#sql-answer th[aria-sort=ascending] >> nth=0")
@@ -204,7 +208,8 @@ def test_rows_that_come_later_are_sorted_too(tab, folder, margins):
     page.wait_for_selector("#sql-answer tbody tr >> nth=399", state="attached")
     shown = page.evaluate("[...document.querySelectorAll('#sql-answer tbody tr')].map(tr => tr.children[0].textContent + tr.children[1].textContent)")
     printed = margins("query", folder / "flights.margins", sql + " ORDER BY n DESC", "--csv").stdout
-    assert shown == [row["place"] + row["carrier"] for row in csv.DictReader(io.StringIO(printed))][:400]
+    known = {row["place"] + row["carrier"]: round(float(row["n"]), 6) for row in csv.DictReader(io.StringIO(printed))}
+    assert len(set(shown)) == 400 and [known[row] for row in shown] == list(known.values())[:400]
 
 
 def test_scales_stay_scales_and_days_have_months(tab, folder):
