@@ -1,12 +1,9 @@
 //! What a release says of the counts that its plan expected: changed, missing, or another file.
 
-use super::lies::agency;
+use super::lies::{agency, released_in};
 use margins::audit;
-use margins::compile::{self, Options};
 use margins::release::forged::{Bodies, bytes as said};
-use margins::release::{Kind, Release, SigningKey};
-use margins::secret::noise::Entropy;
-use std::path::Path;
+use margins::release::{Kind, Release};
 
 const EARLIER: &str = "name = \"earlier\"\ntitle = \"T\"\n[dataset]\nid = \"earlier\"\n[privacy]\nunit = \"row\"\nrho = 1\n\
     [[dimension]]\nname = \"sex\"\ncategories = [\"F\", \"M\"]\n[[dimension]]\nname = \"age\"\nrange = [0, 9]\n[[table]]\nof = [\"sex\", \"age\"]\n";
@@ -15,32 +12,16 @@ const NOW: &str = "name = \"now\"\ntitle = \"T\"\n[dataset]\nid = \"now\"\n[priv
     [[table]]\nof = [\"sex\"]\n[[table]]\nof = [\"age\"]\n[strategy]\nmeasure = \"queries\"\nobjective = \"relative\"\n\
     expected = { file = \"earlier.margins\", floor = 2 }\n";
 
-fn released(dir: &Path, text: &str, key: &SigningKey) -> Release {
-    let data = dir.join("rows.csv");
-    let rows: String =
-        (0..200).map(|i| format!("{},{}\n", ["F", "M"][usize::from(i % 5 == 0)], i % 7)).collect();
-    std::fs::write(&data, format!("sex,age\n{rows}")).unwrap();
-    let read = |name: &str| std::fs::read(dir.join(name));
-    let spec = margins::spec::parse(text, Path::new("s.toml"), read).unwrap_or_else(|e| panic!("{e}"));
-    let options = Options {
-        out: dir,
-        data: Some(&data),
-        counts: None,
-        ledger: &dir.join(format!("{}.jsonl", spec.name)),
-        key,
-        replace: false,
-        day: "2026-01-31",
-        entropy: Entropy::from_os().unwrap(),
-    };
-    let made = compile::release(&spec, options, &margins::secret::ingest::Means::default()).unwrap();
-    Release::from_bytes(std::fs::read(made.sealed.path).unwrap()).unwrap()
-}
-
 /// Each is refused, and for its own reason.
 pub(crate) fn expected_counts() {
     let (key, dir) = (agency(), tempfile::tempdir().unwrap());
-    let earlier = released(dir.path(), EARLIER, &key);
-    let now = released(dir.path(), NOW, &key);
+    let rows: String =
+        (0..200).map(|i| format!("{},{}\n", ["F", "M"][usize::from(i % 5 == 0)], i % 7)).collect();
+    let release = |name: &str, text| {
+        released_in(dir.path(), &format!("{name}.jsonl"), text, &format!("sex,age\n{rows}"), &key)
+    };
+    release("earlier", EARLIER);
+    let now = release("now", NOW);
     let verdict = |bytes: Vec<u8>| {
         let audit = audit::audit(&Release::from_bytes(bytes).unwrap(), None).unwrap();
         (audit.verdict().word(), audit.to_text("it").split_whitespace().collect::<Vec<_>>().join(" "))
@@ -82,7 +63,6 @@ pub(crate) fn expected_counts() {
         let (word, text) = with(change);
         assert!(word == "failed" && text.contains(why), "{what}: {text}");
     }
-    drop(earlier);
     // None, though the spec refers to it.
     let (word, text) = verdict(said(&now, &key, |m, bodies| {
         bodies.remove(at(bodies));

@@ -1,7 +1,7 @@
 //! Ledgers that lie, with the agency's own key: lines said otherwise, chained and signed again, beside releases that name them. Lines are written
 //! from `schemas/RELEASE-FORMAT.md` alone.
 
-use super::lies::{agency, released_in};
+use super::lies::{LEDGER, agency, released_in};
 use margins::release::forged::bytes as said;
 use margins::release::{Release, SigningKey};
 use serde_json::{Value, json};
@@ -39,9 +39,9 @@ impl Honest {
     fn new() -> Honest {
         let (key, dir) = (agency(), tempfile::tempdir().unwrap());
         let release =
-            |name, ages| released_in(dir.path(), &question(name, ages), "sex,age\nF,1\nM,7\n", &key);
+            |name, ages| released_in(dir.path(), LEDGER, &question(name, ages), "sex,age\nF,1\nM,7\n", &key);
         let releases = vec![release("young", "age < 5"), release("old", "age >= 5")];
-        let text = std::fs::read_to_string(dir.path().join("ledger.jsonl")).unwrap();
+        let text = std::fs::read_to_string(dir.path().join(LEDGER)).unwrap();
         let lines: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
         let kinds: Vec<&str> = lines.iter().map(|l| l["kind"].as_str().unwrap()).collect();
         assert_eq!(kinds, ["opened", "charged", "sealed", "charged", "sealed"]);

@@ -22,26 +22,29 @@ const SHOP: &str = "name = \"shop\"\ntitle = \"Shop\"\n[dataset]\nid = \"shop\"\
     [[dimension]]\nname = \"age\"\nrange = [0, 9]\n[[table]]\nof = [\"sex\", \"age\"]\n";
 const ROWS: &str = "person,sex,age\n1,F,1\n1,F,2\n2,M,7\n3,M,7\n4,F,9\n5,M,0\n";
 
+/// The ledger of what has one.
+pub(crate) const LEDGER: &str = "ledger.jsonl";
+
 pub(crate) fn agency() -> SigningKey {
     SigningKey::from_text(&keys::keygen(None).unwrap().secret, None).unwrap()
 }
 
 /// A release of these rows; of several copies the least precise.
 fn released(text: &str, rows: &str, key: &SigningKey) -> Release {
-    released_in(tempfile::tempdir().unwrap().path(), text, rows, key)
+    released_in(tempfile::tempdir().unwrap().path(), LEDGER, text, rows, key)
 }
 
-/// The same in a folder, with the ledger that stands there.
-pub(crate) fn released_in(dir: &Path, text: &str, rows: &str, key: &SigningKey) -> Release {
+/// The same in a folder, with the ledger of that name, and files that the spec names.
+pub(crate) fn released_in(dir: &Path, ledger: &str, text: &str, rows: &str, key: &SigningKey) -> Release {
     let data = dir.join("rows.csv");
     std::fs::write(&data, rows).unwrap();
-    let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
-    let spec = margins::spec::parse(text, Path::new("shop.toml"), none).unwrap_or_else(|e| panic!("{e}"));
+    let read = |name: &str| std::fs::read(dir.join(name));
+    let spec = margins::spec::parse(text, Path::new("shop.toml"), read).unwrap_or_else(|e| panic!("{e}"));
     let options = Options {
         out: dir,
         data: Some(&data),
         counts: None,
-        ledger: &dir.join("ledger.jsonl"),
+        ledger: &dir.join(ledger),
         key,
         replace: false,
         day: "2026-01-31",

@@ -85,14 +85,10 @@ pub(super) fn at_most(k: usize, n: usize, alpha: f64) -> f64 {
     1.0 - at_least(n - k, n, alpha)
 }
 
-/// The normal law's upper quantile.
-pub(super) fn normal(alpha: f64) -> f64 {
-    reaches(1.0 - alpha, (-40.0, 40.0), |x| 0.5 * libm::erfc(-x / std::f64::consts::SQRT_2))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use margins::law::normal_upper_quantile as normal;
 
     /// Against published tables, and sums of binomial probabilities.
     #[test]

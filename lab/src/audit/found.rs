@@ -1,6 +1,5 @@
 //! One audit: from a plan to bounds of what its releases cost.
 
-use super::chances::normal;
 use super::normal::{Scatter, epsilon};
 use super::parts::{Dependence, Noises};
 use super::people::{Domain, Person};
@@ -10,6 +9,7 @@ use super::worst::{Pair, Search};
 use margins::cli::Failure;
 use margins::cli::output::figure;
 use margins::exact::Rational;
+use margins::law::normal_upper_quantile as normal;
 use margins::make::PlannedRelease;
 use margins::watch::Watch;
 

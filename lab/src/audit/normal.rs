@@ -4,8 +4,9 @@
 //! `δ̂ᵀA⁻¹δ̂` times a χ² of `ν − n + 1` degrees of freedom (Muirhead 1982, theorem 3.2.12), and `√(δ̂ᵀΣ⁻¹δ̂)` is no further from Δ than the
 //! means' own error, whose square is a χ² of n over the releases.
 
-use super::chances::{chi_square, normal};
+use super::chances::chi_square;
 use super::samples::Sample;
+use margins::law::{normal_upper_quantile as normal, normal_upper_tail};
 
 /// The scatter of releases around their means, as `L D Lᵀ`.
 pub(super) struct Scatter {
@@ -144,7 +145,7 @@ impl Scatter {
 
 /// δ at ε of two normal laws that are Δ standard deviations apart.
 fn delta(epsilon: f64, apart: f64) -> f64 {
-    let below = |x: f64| 0.5 * libm::erfc(-x / std::f64::consts::SQRT_2);
+    let below = |x: f64| normal_upper_tail(-x);
     let (half, over) = (0.5 * apart, epsilon / apart);
     let second = below(-over - half);
     below(half - over) - if second > 0.0 { libm::exp(epsilon + libm::log(second)) } else { 0.0 }

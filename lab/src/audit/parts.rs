@@ -5,8 +5,9 @@
 //! every whole step costs at least `−ln p̄ / h`, with `p̄` Clopper and Pearson's upper bound. The noises of one measurement have one law; that noises of
 //! different integers are independent is tested, and nothing is added up where they are not.
 
-use super::chances::{at_most, normal};
+use super::chances::at_most;
 use super::samples::{Column, Sample};
+use margins::law::normal_upper_quantile as normal;
 
 /// A whole step of one integer of a measurement.
 #[derive(Debug, Clone, Copy)]

@@ -2,7 +2,8 @@
 //!
 //! A statistic, a threshold and a side are chosen on one half of the releases; the other half is counted.
 
-use super::chances::{at_least, at_most, normal};
+use super::chances::{at_least, at_most};
+use margins::law::normal_upper_quantile as normal;
 
 /// What is claimed of the two datasets.
 #[derive(Debug, Clone, Copy)]

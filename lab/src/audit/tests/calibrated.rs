@@ -1,10 +1,10 @@
 //! The bounds themselves: on samples of known laws they are too large as seldom as they say, and find what they say that they find.
 
-use crate::audit::chances::normal;
 use crate::audit::normal::Scatter;
 use crate::audit::parts::Noises;
 use crate::audit::samples::{Column, Sample};
 use crate::audit::threshold::{self, Claimed};
+use margins::law::normal_upper_quantile as normal;
 use margins::numeric::dice::Dice;
 use margins::numeric::tries::tries;
 

@@ -6,6 +6,7 @@
 use super::simulation::{self, LEVEL, Run, Setting};
 use super::system::Question;
 use margins::cli::Failure;
+use margins::exact::Rational;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -83,17 +84,12 @@ pub(super) fn takes_seeds() -> Result<(), Failure> {
     }
 }
 
-/// A number that is written as a ratio.
-fn ratio(text: &str) -> Option<f64> {
-    let (above, below) = text.split_once('/').unwrap_or((text, "1"));
-    Some(above.parse::<f64>().ok()? / below.parse::<f64>().ok()?)
-}
-
 /// What a reply says: the estimate, if there is one; what it cost; what was spent in all.
 fn reply(line: &str) -> Option<(Option<f64>, f64, f64)> {
     let reply: Value = serde_json::from_str(line).ok()?;
     let estimate = reply["rows"].get(0).and_then(|row| row["estimate"].as_f64());
     let (cost, all) = (reply["spent"].as_str()?, reply["account"]["spent"]["epsilon"].as_str()?);
+    let ratio = |text: &str| text.parse::<Rational>().ok().map(Rational::to_f64);
     (estimate.is_some() != reply["refused"].is_string()).then_some((estimate, ratio(cost)?, ratio(all)?))
 }
 
