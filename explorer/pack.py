@@ -100,7 +100,7 @@ def page(crate, styles, scripts, connect):
     read = lambda name: (REPO / name).read_text(encoding="utf-8")
     style = "\n" + "".join(map(read, styles))
     script = '"use strict";\n' + "".join(map(read, scripts))
-    worker = read("explorer/page/unpack.js") + read(f"{crate}/page/worker.js")
+    worker = '"use strict";\n' + read("explorer/page/unpack.js") + read("explorer/page/thread.js") + read(f"{crate}/page/worker.js")
     for text in (style, script, worker):
         assert "</" not in text and "<!--" not in text, "a part would end its element"
     # No script but this one, no style but this one, no address but the page's own site, if any.

@@ -1,17 +1,6 @@
 // Pictures of estimates with intervals: what is to be drawn, and what stands around it. `picture.js` draws. Texts of a file enter by textContent alone.
 const SVG = "http://www.w3.org/2000/svg";
 
-function make(name, attributes, ...children) {
-  const element = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes || {})) {
-    if (key === "text") element.textContent = value;
-    else if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
-    else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, value === true ? "" : value);
-  }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
-  return element;
-}
-
 // `4,624 (4,612 to 4,636)`; what is exact has no interval.
 function words([estimate, error, low, high]) {
   return error === "exact" ? `${estimate} (exact)` : `${estimate} (${low} to ${high})`;

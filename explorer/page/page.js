@@ -1,26 +1,10 @@
 // The page. Everything that a file says is set as text: there is no innerHTML here, and the browser is told to refuse it (Trusted Types).
-const $ = (id) => document.getElementById(id);
-const show = (element, on) => { element.hidden = !on; };
 const say = (text) => { $("status").textContent = text; };
 const trouble = (text) => {
   $("trouble").replaceChildren(...(text ? [make("p", { class: "card bad", text })] : []));
 };
 
 // ---- the evaluator -------------------------------------------------------------------------------------------------------------------
-
-function bytesOf(base64) {
-  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
-  const parts = [];
-  for (let at = 0; at < base64.length; at += 1 << 20)
-    parts.push(Uint8Array.from(atob(base64.slice(at, at + (1 << 20))), (c) => c.charCodeAt(0)));
-  const all = new Uint8Array(parts.reduce((n, p) => n + p.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
-}
 
 const evaluator = {
   worker: null,
@@ -470,12 +454,6 @@ async function download(request, name) {
 
 // The name of a file about something, without its kind.
 const fileName = (about) => `${now.opened.name}-${(about || "answer").replace(/[^A-Za-z0-9._-]+/g, "-").slice(0, 80)}`;
-
-function save(parts, type, name) {
-  const url = URL.createObjectURL(new Blob(parts, { type }));
-  make("a", { href: url, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 60000);
-}
 
 // ---- synthetic records ---------------------------------------------------------------------------------------------------------------
 

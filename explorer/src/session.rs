@@ -6,9 +6,10 @@
 use crate::answer::{Answered, Manner};
 use crate::records::Pieces;
 use margins::audit::LIMITS;
+use margins::describe::Dimension;
 use margins::release::{Approximate, Privacy};
 use margins::visible::{visible, visible_lines};
-use margins::{Description, Dimension, Release, Watch};
+use margins::{Description, Release, Watch};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -84,7 +85,7 @@ impl Session {
         Session { release: None, about: None, answer: None, records: Pieces::new() }
     }
 
-    /// Opens a release, with the text of the `.minisig` beside it or none. The reply has `about`, as `margins describe --json` prints it.
+    /// Opens a release, with the text of the `.minisig` beside it or none. The reply says what it is called, and whether it is a projection.
     pub fn open(&mut self, bytes: Vec<u8>, minisig: Vec<u8>) -> String {
         *self = Session::new();
         let opened = match minisig.is_empty() {
@@ -93,13 +94,9 @@ impl Session {
         };
         written(opened.map_err(|e| e.to_string()).map(|release| {
             let manifest = release.manifest();
-            let signer = manifest.map_or("", |m| m.signer.public_key.as_str());
             let reply = json!({
                 "name": seen(release.name()),
                 "title": manifest.map(|m| seen(&m.about.title)),
-                "signer": signer,
-                "own_key": release.has_own_key(),
-                "not_private": !release.not_private().is_empty(),
                 "projection": release.tables().iter().any(|t| t.cells.is_none()),
             });
             self.release = Some(release);
@@ -127,7 +124,7 @@ impl Session {
                 let sql = release.examples();
                 Ok(json!({ "shown": sql.iter().map(|s| seen(s)).collect::<Vec<_>>(), "sql": sql }))
             }
-            Request::Tables { words, from, most } => Ok(tables(release, &words, from, most)),
+            Request::Tables { words, from, most } => Ok(tables(release, about, &words, from, most)),
             Request::Margin { table } => {
                 Ok(json!({ "margin": release.table_margin(table).map_err(|e| e.to_string())? }))
             }
@@ -135,7 +132,7 @@ impl Session {
                 Answered::ask(release, about, sql, Manner { level, reliability }, answer)
             }
             Request::Table { by, only, level, reliability } => {
-                let sql = table_sql(release, &by, &only)?;
+                let sql = table_sql(release, about, &by, &only)?;
                 Answered::ask(release, about, sql, Manner { level, reliability }, answer)
             }
             Request::Key { key, level } => {
@@ -226,8 +223,7 @@ fn place(dimensions: &[Dimension], name: &str) -> Option<Place> {
 }
 
 /// The tables whose names have all the words.
-fn tables(release: &Release, words: &str, from: usize, most: usize) -> Value {
-    let dimensions = release.dimensions();
+fn tables(release: &Release, about: &Description, words: &str, from: usize, most: usize) -> Value {
     let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
     let name = |t: &margins::Table| if t.levels.is_empty() { "total".into() } else { t.levels.join(" × ") };
     let mut found: Vec<_> = release.tables().into_iter().enumerate().collect();
@@ -236,7 +232,7 @@ fn tables(release: &Release, words: &str, from: usize, most: usize) -> Value {
         words.iter().all(|w| name.contains(w))
     });
     let one = |(i, t): &(usize, margins::Table)| {
-        let places: Option<Vec<Place>> = t.levels.iter().map(|l| place(&dimensions, l)).collect();
+        let places: Option<Vec<Place>> = t.levels.iter().map(|l| place(&about.dimensions, l)).collect();
         json!({ "table": i, "name": seen(&name(t)), "levels": places, "cells": t.cells, "exact": t.exact })
     };
     json!({
@@ -263,8 +259,13 @@ fn key_sql(release: &Release, about: &Description, key: &[(usize, Is)]) -> Resul
 }
 
 /// The question for a table, from the places of its levels and of the categories it is restricted to.
-fn table_sql(release: &Release, by: &[Place], only: &[(Place, usize)]) -> Result<String, String> {
-    let dimensions = release.dimensions();
+fn table_sql(
+    release: &Release,
+    about: &Description,
+    by: &[Place],
+    only: &[(Place, usize)],
+) -> Result<String, String> {
+    let dimensions = &about.dimensions;
     let level = |(d, l): Place| {
         dimensions.get(d).and_then(|d| d.levels.get(l)).ok_or_else(|| "there is no such level".to_string())
     };

@@ -1,17 +1,5 @@
 // The spec in fields. Whatever a field changes is one edit of the text, and the fields show what is written there.
 
-function make(name, attributes, ...children) {
-  const element = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes || {})) {
-    if (key === "text") element.textContent = value;
-    else if (key === "value") element.value = value;
-    else if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
-    else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, value === true ? "" : value);
-  }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
-  return element;
-}
-
 // ---- fields --------------------------------------------------------------------------------------------------------------------------
 
 // A number keeps its digits; a ratio such as 1/2 is a text. Nothing takes the key away, unless it is needed.
@@ -60,7 +48,7 @@ function choice(label, value, options, changed, size) {
 }
 
 const button = (text, onclick, attributes) => make("button", { type: "button", text, onclick, ...attributes });
-const remove = (what, path, extra) => button("Remove", () => edit([...(extra || []), { path }], { redraw: true }), { class: "remove", "aria-label": `Remove ${what}` });
+const remove = (what, path) => button("Remove", () => edit([{ path }], { redraw: true }), { class: "remove", "aria-label": `Remove ${what}` });
 const part = (title, ...children) => make("fieldset", {}, make("legend", { text: title }), ...children);
 const entry = (title, ...children) => make("div", { class: "entry", role: "group", "aria-label": title }, ...children);
 

@@ -1,6 +1,4 @@
 // The page. Everything that a spec says is set as text: there is no innerHTML here, and the browser is told to refuse it (Trusted Types).
-const $ = (id) => document.getElementById(id);
-const show = (element, on) => { element.hidden = !on; };
 
 // What is there: the text is the spec; `form` is what it says, `levels` the levels that the last plan knew, `files` what the spec names.
 const now = { text: "", form: {}, file: "spec.toml", saved: "", files: new Map(), levels: new Map(), open: new Set() };
@@ -224,19 +222,17 @@ $("open").addEventListener("change", async ({ target }) => {
   take(text);
 });
 
-function save() {
-  const link = make("a", { href: URL.createObjectURL(new Blob([now.text], { type: "application/toml" })), download: now.file });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+function keep() {
+  save([now.text], "application/toml", now.file);
   now.saved = now.text;
   $("saved").textContent = `Saved as ${now.file}.`;
 }
 
-$("save").addEventListener("click", save);
+$("save").addEventListener("click", keep);
 document.addEventListener("keydown", (event) => {
   if ((event.ctrlKey || event.metaKey) && event.key === "s") {
     event.preventDefault();
-    save();
+    keep();
   }
 });
 window.addEventListener("beforeunload", (event) => {
@@ -267,7 +263,6 @@ of = ["sex", "age"]
 of = ["age.band"]
 `;
 
-const bytesOf = (base64) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 const inside = $("inside").textContent ? JSON.parse($("inside").textContent) : { name: "people.toml", text: START, files: {} };
 Object.assign(now, { file: inside.name, saved: inside.text });
 for (const [file, base64] of Object.entries(inside.files)) give(file, bytesOf(base64));
