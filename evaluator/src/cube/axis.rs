@@ -84,17 +84,8 @@ impl Rung {
             parent.push(p);
         }
         let n = nodes.len();
-        Rung {
-            level: self.level,
-            parent,
-            copies: vec![1; n],
-            multiplicity: vec![1; n],
-            siblings,
-            sizes: self.sizes.clone(),
-            real_len: n as u64,
-            nodes: Vec::new(),
-            means: Vec::new(),
-        }
+        let own = Rung::new(self.level, parent, vec![1; n], vec![1; n], siblings);
+        Rung { sizes: self.sizes.clone(), ..own }
     }
 
     /// For each node of a [pruned](Axis::prune) axis a real one that it stands for; nothing otherwise.

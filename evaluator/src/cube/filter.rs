@@ -101,6 +101,11 @@ impl Filter {
         self
     }
 
+    /// Whether no row counts.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.weights.iter().all(|w| *w == 0.0)
+    }
+
     /// Whether every row counts once.
     #[cfg(test)]
     pub(crate) fn is_everything(&self) -> bool {

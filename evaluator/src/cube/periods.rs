@@ -8,7 +8,8 @@ impl Dimension {
     /// Whether it is made of days: every category but those for missing and other values is one.
     pub(crate) fn is_of_days(&self) -> bool {
         let Some(finest) = self.levels.last() else { return false };
-        let others = finest.labels.iter().filter(|label| calendar::read(label.as_bytes()).is_none()).count();
+        let others = finest.labels.iter().filter(|label| calendar::read(label.as_bytes()).is_none());
+        let others = others.take(3).count();
         others <= 2 && others < finest.len()
     }
 

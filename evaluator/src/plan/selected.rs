@@ -130,10 +130,9 @@ impl Selected {
             group_by: query.group_by,
         };
         let weighs = |terms: &Vec<(usize, f64)>| {
-            terms.iter().any(|&(a, c)| {
-                c != 0.0
-                    && selected.aggregates.get(a).is_some_and(|a| a.filter.weights.iter().any(|w| *w != 0.0))
-            })
+            terms
+                .iter()
+                .any(|&(a, c)| c != 0.0 && selected.aggregates.get(a).is_some_and(|a| !a.filter.is_nothing()))
         };
         if !selected.figures.iter().any(weighs) {
             return Err(SelectedError::Nothing);

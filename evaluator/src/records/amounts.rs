@@ -15,6 +15,7 @@ use crate::answer::tell::channels::ChannelValues;
 use crate::answer::{Answers, Evaluator, Several};
 use crate::cube::{Cube, Cuboid, MOST_PLACES, NoValue, Quantity, Summand, Weighing};
 use crate::watch::Watch;
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -186,16 +187,20 @@ fn summed(
         let spread = halves * halves * of_sum + middle * middle * of_count;
         Ok(Some((held(estimates, spread), held(counts, of_count))))
     };
-    let (mut known, mut untold) = (Vec::new(), Vec::new());
+    let (mut found, mut untold) = (BTreeMap::new(), Vec::new());
     for cuboid in &asked {
         match has(cuboid).then(|| held(cuboid)).transpose()?.flatten() {
-            Some(_) => {}
+            Some(told) => _ = found.insert(cuboid.clone(), told),
             None => untold.push(cuboid.clone()),
         }
     }
     asked.retain(|cuboid| !untold.contains(cuboid));
+    let mut known = Vec::new();
     for cuboid in with_lower(&asked) {
-        known.extend(held(&cuboid)?);
+        match found.remove(&cuboid) {
+            Some(told) => known.push(told),
+            None => known.extend(held(&cuboid)?),
+        }
     }
     let cube = releases.first().ok_or(RecordsError::Nothing)?.cube();
     wanted.untold.extend(untold.iter().map(|c| format!("sums of {} by {}", quantity.name, cube.describe(c))));

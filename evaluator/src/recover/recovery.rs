@@ -196,7 +196,11 @@ impl<S: Source> Recovery<S> {
         let of = self.frame().telling(cuboid).ok_or_else(|| self.context.not_held(cuboid))?;
         self.check_determined(&of)?;
         let table = self.summands(&of)?;
-        Ok(if of == *cuboid { table } else { rolled_up(self.cube(), &of, cuboid, table) })
+        if of == *cuboid {
+            return Ok(table);
+        }
+        let frame = Frame::new(self.cube(), &Frame::levels_of(self.cube(), [&of, cuboid]));
+        Ok(frame.roll_up(&of, cuboid, table))
     }
 
     /// Whether every single cell of a table can be estimated: of one that is held, rows may leave some open.
@@ -395,24 +399,6 @@ impl<S: Source> Recovery<S> {
         }
         Ok(ErrorLaw::new(terms)?)
     }
-}
-
-/// A table's sums over a coarser one.
-fn rolled_up(cube: &Cube, from: &Cuboid, to: &Cuboid, table: Vec<f64>) -> Vec<f64> {
-    let mut inner = 1;
-    from.iter().rev().fold(table, |table, at| {
-        let up = cube.dimensions[at.dimension].ancestors(at.level, to.level(at.dimension));
-        let nodes = to.at(at.dimension).of(cube).len();
-        let mut out = vec![0.0; table.len() / up.len() * nodes];
-        for (fine, coarse) in table.chunks_exact(up.len() * inner).zip(out.chunks_exact_mut(nodes * inner)) {
-            for (line, &p) in fine.chunks_exact(inner).zip(&up) {
-                let sums = &mut coarse[p as usize * inner..][..inner];
-                sums.iter_mut().zip(line).for_each(|(sum, v)| *sum += v);
-            }
-        }
-        inner *= nodes;
-        out
-    })
 }
 
 /// The laws of the independent noises in each integer of a plan's measurement.

@@ -14,7 +14,7 @@
 
 use super::RecoverError;
 use super::gls::{Gls, Parts};
-use crate::cube::{Axis, ClassedDimension, Cube, Cuboid, Filter, Frame, Level, required_level};
+use crate::cube::{Axis, Cube, Cuboid, Filter, Frame, Level, required_level};
 use crate::numeric::conjugate::{self, Rules};
 use crate::plan::{Form, Plan, Seen, limits};
 use crate::sql::Query;
@@ -113,18 +113,8 @@ impl Zero {
 
     /// Which finest nodes of a dimension have declared cells; `None` where it is not named, so that all may.
     fn declared(&self, dimension: usize) -> Option<Vec<bool>> {
-        let at = self.filter.dims.iter().position(|c| c.dim == dimension)?;
-        let classes = |dims: &[ClassedDimension]| dims.iter().map(|c| c.classes as usize).product::<usize>();
-        let (before, own) = self.filter.dims.split_at(at);
-        let (own, after) = own.split_first()?;
-        let (outer, inner) = (classes(before), classes(after));
-        let mut has = vec![false; own.classes as usize];
-        for o in 0..outer {
-            for (class, has) in has.iter_mut().enumerate() {
-                let from = (o * own.classes as usize + class) * inner;
-                *has |= self.filter.weights.get(from..from + inner)?.iter().any(|w| *w != 0.0);
-            }
-        }
+        let own = self.filter.classes(dimension)?;
+        let has = self.filter.weighing(own);
         Some(own.class_of.iter().map(|&class| has.get(class as usize).is_some_and(|is| *is)).collect())
     }
 

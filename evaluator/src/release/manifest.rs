@@ -521,6 +521,11 @@ pub fn is_day(text: &str) -> bool {
     (1..=days).contains(&day)
 }
 
+/// The name of a release's file up to its ending: that of the release, and of the recipient whose copy it is.
+pub fn file_name(release: &str, recipient: Option<&str>) -> String {
+    recipient.map_or(release.into(), |recipient| format!("{release}-{recipient}"))
+}
+
 /// Whether a text may name a release: it becomes a file name and a word of the signature's comment.
 pub fn is_name(text: &str) -> bool {
     let plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'_' | b'-');

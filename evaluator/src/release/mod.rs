@@ -71,8 +71,8 @@ pub use self::{
     layout::{FORMAT, MAGIC, MAX_SECTION, MAX_SECTIONS},
     manifest::{
         About, Account, AccountName, Accounting, Amount, Approximate, Currency, Dataset, LISTED_MEASUREMENTS,
-        Manifest, ManifestInput, Privacy, ProjectionSummary, RecipientSummary, SignerKind, Without, is_day,
-        is_name,
+        Manifest, ManifestInput, Privacy, ProjectionSummary, RecipientSummary, SignerKind, Without,
+        file_name, is_day, is_name,
     },
     reader::Release,
     signature::{is_not_private_key, public_key_text},
@@ -86,4 +86,4 @@ pub use keys::{KeyError, SigningKey};
 #[cfg(feature = "compile")]
 pub use seal_error::SealError;
 #[cfg(feature = "compile")]
-pub use writer::{Sealed, Writer, file_name};
+pub use writer::{Sealed, Writer};

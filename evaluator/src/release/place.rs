@@ -21,6 +21,7 @@
 //! Where folders cannot be locked (Windows, some network drives) nothing is swept, and two runs that replace the
 //! same release at the same instant may leave a pair that `verify` refuses.
 
+use super::file_name;
 use super::seal_error::SealError;
 use super::verify::sidecar_path;
 use super::{Release, ReleaseError, signature};
@@ -202,10 +203,8 @@ impl Place {
             at += n as u64;
         }
         stream.finalize().map_err(bad)?;
-        let own = &manifest.about.name;
-        // A recipient's copy has its own name.
-        let full = manifest.recipient.as_ref().map_or_else(|| own.clone(), |r| format!("{own}-{}", r.name));
-        Ok(full == self.name)
+        let recipient = manifest.recipient.as_ref().map(|r| r.name.as_str());
+        Ok(file_name(&manifest.about.name, recipient) == self.name)
     }
 }
 

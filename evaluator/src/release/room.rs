@@ -72,7 +72,7 @@ fn check_room(release: &Release, plan: &Plan, frame: &Frame, exact: u64) -> Resu
             total = total.saturating_add(n);
         }
         let bytes = release.section_length(Kind::Measurements, index as u32)?;
-        if found > 0 && bytes < least {
+        if bytes < least {
             return refuse(format!("section {index} has {bytes} bytes; its values take at least {least}"));
         }
     }

@@ -5,7 +5,7 @@ use super::keys::SigningKey;
 use super::kind::{CRITICAL, Kind};
 use super::layout::{FORMAT, Header, MAX_MANIFEST, MAX_SECTION, MAX_SECTIONS, Row, parse_table};
 use super::manifest::Attachment;
-use super::manifest::{LISTED_MEASUREMENTS, Section, Signer, SignerKind, Sources, hex, is_name};
+use super::manifest::{LISTED_MEASUREMENTS, Section, Signer, SignerKind, Sources, file_name, hex, is_name};
 use super::place::Place;
 use super::seal_error::SealError;
 use super::{Manifest, ManifestInput, Release, ReleaseError, canonical};
@@ -14,11 +14,6 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
-
-/// The name of a release's file up to its ending: that of the release, and of the recipient whose copy it is.
-pub fn file_name(release: &str, recipient: Option<&str>) -> String {
-    recipient.map_or(release.into(), |recipient| format!("{release}-{recipient}"))
-}
 
 /// A sealed release.
 #[derive(Debug, Clone, PartialEq, Eq)]

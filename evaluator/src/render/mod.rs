@@ -111,6 +111,11 @@ impl ResultFigure {
     pub(crate) const NULL: ResultFigure =
         ResultFigure { estimate: f64::NAN, std_error: f64::NAN, low: f64::NAN, high: f64::NAN };
 
+    /// Whether it is one of nothing.
+    pub fn is_null(&self) -> bool {
+        self.low.is_nan() && self.high.is_nan()
+    }
+
     /// Whether it is 0 and known exactly.
     pub(crate) fn is_surely_zero(self) -> bool {
         self.std_error == 0.0 && self.low == 0.0 && self.high == 0.0

@@ -10,6 +10,11 @@ use crate::release::About;
 /// second with a warning.
 const USUAL: [f64; 2] = [16.6, 33.3];
 
+/// The class at this place.
+fn letter(at: usize) -> &'static str {
+    ["A", "B", "C", "D"].get(at).copied().unwrap_or("E")
+}
+
 /// Where classes end, in per cent, ascending.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cuts(Vec<f64>);
@@ -42,23 +47,19 @@ impl Cuts {
 
     /// The class of a coefficient of variation: `A` up to the first cut, and the last letter where there is none. Nothing of a figure of nothing.
     pub fn class(&self, figure: &ResultFigure) -> &'static str {
-        const LETTERS: [&str; 5] = ["A", "B", "C", "D", "E"];
-        if figure.low.is_nan() && figure.high.is_nan() {
+        if figure.is_null() {
             return "";
         }
         let cv = figure.cv();
         let at = if cv.is_nan() { self.0.len() } else { self.0.iter().filter(|cut| cv > **cut).count() };
-        LETTERS.get(at).copied().unwrap_or("E")
+        letter(at)
     }
 
     /// What the classes mean.
     pub fn note(&self) -> String {
-        let (mut text, mut last) = (String::new(), 0.0);
-        for (letter, cut) in ["A", "B", "C", "D"].iter().zip(&self.0) {
-            text.push_str(&format!("{letter} at most {cut} %, "));
-            last = *cut;
-        }
-        let letter = ["A", "B", "C", "D", "E"].get(self.0.len()).copied().unwrap_or("E");
+        let up_to = self.0.iter().enumerate().map(|(at, cut)| format!("{} at most {cut} %, ", letter(at)));
+        let (text, last) = (up_to.collect::<String>(), self.0.last().copied().unwrap_or(0.0));
+        let letter = letter(self.0.len());
         format!(
             "reliability: {text}{letter} above {last} %. cv is the standard error in per cent of the estimate: of the noise alone; near a cut \
              chance decides on the letter."

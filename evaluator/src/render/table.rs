@@ -194,7 +194,7 @@ pub(super) fn brief(f: ResultFigure) -> [String; 4] {
 
 /// Estimate, standard error, low, high.
 fn show(f: ResultFigure, digits: Option<i32>) -> [String; 4] {
-    if f.low.is_nan() && f.high.is_nan() {
+    if f.is_null() {
         return ["NULL", "–", "–", "–"].map(String::from);
     }
     [

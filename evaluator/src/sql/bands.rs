@@ -19,6 +19,8 @@ use crate::cube::{Cube, Filter, Level, TooIntricate, odometer};
 
 /// The most combinations of bands.
 pub(super) const MOST: usize = 1 << 10;
+/// What helps there.
+pub(super) const FEWER: &str = "ask for some of them at a time, with a condition in WHERE";
 /// And so many times the categories that they are made of: each combination has a class for each of them.
 const MOST_NODES: usize = 1 << 24;
 
@@ -91,7 +93,7 @@ impl Query {
                 each.filter_map(|(at, (b, &r))| Some((at, b.each.get(r as usize)?)))
             };
             let filter = bands().try_fold(self.filter.clone(), |all, (_, (_, units))| all.and(units))?;
-            if bands().next().is_none() || filter.weights.iter().any(|w| *w != 0.0) {
+            if bands().next().is_none() || !filter.is_nothing() {
                 let nothing = Filter::constant(0.0);
                 let mut absent = Vec::new();
                 let of = |(at, whole): (usize, &Aggregate)| {
@@ -132,7 +134,7 @@ impl Query {
         let each = self.bands.get(stretch.band).map_or(&[][..], |band| &band.each);
         let mut order = Vec::new();
         for (rank, (_, units)) in each.iter().enumerate() {
-            if self.filter.and(units)?.weights.iter().any(|w| *w != 0.0) {
+            if !self.filter.and(units)?.is_nothing() {
                 order.push(rank);
             }
         }
@@ -175,7 +177,7 @@ impl<'a> Bands<'a> {
         rows: &Filter,
     ) -> Result<Bands<'a>, SqlError> {
         if let Some(dated) = names.dated(expr) {
-            return Ok(dated?.bands(expr, alias, names));
+            return dated?.bands(expr, alias, names);
         }
         let Node::Case { operand, when, otherwise } = &expr.node else {
             return Err(SqlError::new(format!("{} cannot be grouped by", named(expr))).at(expr.span()));
@@ -202,7 +204,7 @@ impl<'a> Bands<'a> {
             Some(result) => bands.add(result, rest)?,
             None => {
                 let left = rows.and(&rest).map_err(|e| SqlError::from(e).at(expr.span()))?;
-                if left.weights.iter().any(|w| *w != 0.0) {
+                if !left.is_nothing() {
                     return Err(SqlError::new("CASE leaves units without a label")
                         .at(expr.span())
                         .help("add ELSE and a label, or leave those units out with WHERE"));
@@ -255,6 +257,11 @@ pub(super) fn above(cube: &Cube, level: Level) -> Banded {
     Banded { above: Some(level), each: labels.map(|(node, label)| (label.clone(), units(node))).collect() }
 }
 
+/// The most there may be, in words.
+pub(super) fn most() -> String {
+    format!("the most combinations of bands is {MOST}")
+}
+
 /// Why there are more combinations than are answered, if there are.
 pub(super) fn too_many(bands: &[Banded]) -> Option<String> {
     let several = bands.iter().try_fold(1usize, |n, b| n.checked_mul(b.each.len()).filter(|n| *n <= MOST));
@@ -263,7 +270,7 @@ pub(super) fn too_many(bands: &[Banded]) -> Option<String> {
             Some(labels) => format!(
                 "PARTITION BY a level above makes a band of each of its labels, here {labels}; the most combinations of bands is {MOST}"
             ),
-            None => format!("the most combinations of bands is {MOST}"),
+            None => most(),
         });
     };
     let filters = bands.iter().filter_map(|b| b.each.first()).flat_map(|(_, units)| &units.dims);

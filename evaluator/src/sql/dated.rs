@@ -3,7 +3,7 @@
 //! Each category of a level of days has one part, so a condition on parts is a set of categories, and a part that is grouped by is a band of them:
 //! sums over days, like those of any level.
 
-use super::bands::Bands;
+use super::bands::{self, Bands};
 use super::error::SqlError;
 use super::literal::{Comparison, Literal, literal, number};
 use super::names::{Column, Names, quoted};
@@ -153,22 +153,33 @@ impl Dated {
     }
 
     /// A band for each part, in their order, and after them one for each category that is no day.
-    pub(super) fn bands<'a>(&self, expr: &'a Expr, alias: Option<&'a str>, names: &Names) -> Bands<'a> {
+    pub(super) fn bands<'a>(
+        &self,
+        expr: &'a Expr,
+        alias: Option<&'a str>,
+        names: &Names,
+    ) -> Result<Bands<'a>, SqlError> {
         let labels = &names.level(self.column).labels;
         let order = |node: &usize| (self.keys[*node].is_none(), self.keys[*node]);
         let mut nodes: Vec<usize> = (0..labels.len()).collect();
         nodes.sort_by_key(order);
+        let groups = || nodes.chunk_by(|a, b| order(a) == order(b) && self.keys[*a].is_some());
+        // Each takes a filter of all categories.
+        if groups().count() > bands::MOST {
+            return Err(SqlError::new(bands::most()).at(expr.span()).help(bands::FEWER));
+        }
         let mut each: Vec<(String, Filter)> = Vec::new();
-        for group in nodes.chunk_by(|a, b| order(a) == order(b) && self.keys[*a].is_some()) {
+        for group in groups() {
             let label = match group.first().and_then(|&node| self.keys[node]) {
                 Some(key) if self.is_day => calendar::written(key),
                 Some(key) => key.to_string(),
                 None => group.first().map_or(String::new(), |&node| labels[node].clone()),
             };
-            let members = (0..labels.len()).map(|node| group.contains(&node)).collect();
+            let mut members = vec![false; labels.len()];
+            group.iter().for_each(|&node| members[node] = true);
             each.push((label, names.finest(self.column, members)));
         }
-        Bands { expr, alias, truths: Vec::new(), each }
+        Ok(Bands { expr, alias, truths: Vec::new(), each })
     }
 }
 

@@ -150,7 +150,7 @@ impl Figures<'_> {
                 if of.amounts.is_empty() {
                     return Err(not_possible(function, expr));
                 }
-                let alone = of.rows.weights.iter().all(|w| *w == 0.0) && of.amounts.len() == 1;
+                let alone = of.rows.is_nothing() && of.amounts.len() == 1;
                 let (quantity, rows) = of.amounts.into_iter().next().filter(|_| alone).ok_or_else(|| {
                     SqlError::new(format!("{} is only known of one amount", function.name)).at(expr.span())
                 })?;
@@ -187,7 +187,7 @@ impl Figures<'_> {
     /// The sum or the number of values, where rows have them by their categories and by amounts.
     fn figure_of(&mut self, name: Name, of: Added) -> Expr {
         let mut parts = Vec::new();
-        if of.amounts.is_empty() || of.rows.weights.iter().any(|w| *w != 0.0) {
+        if of.amounts.is_empty() || !of.rows.is_nothing() {
             let rows = match self.names.weight() {
                 Some(weight) => self.of_quantity(Name::Sum, weight, &of.rows),
                 None => self.add(of.rows, Summand::Rows),
@@ -288,7 +288,7 @@ impl Figures<'_> {
 
     /// Remembers what becomes of units without a number, if there are any.
     pub(super) fn pass_over(&mut self, column: Column, fate: Fate, units: Filter) {
-        if units.weights.iter().all(|w| *w == 0.0) {
+        if units.is_nothing() {
             return;
         }
         let (dimension, level) = (&self.names.cube.dimensions[column.dim], self.names.level(column));

@@ -43,7 +43,7 @@ impl Query {
                 .iter()
                 .any(|c| matches!(c, SelectColumn::Count { .. } | SelectColumn::Quantile { .. }));
         let weighs = |filter: &Filter| match filter.classes(dimension) {
-            None => filter.weights.iter().any(|w| *w != 0.0),
+            None => !filter.is_nothing(),
             Some(classes) => {
                 let last = classes.class_of.last().map(|&class| filter.weighing(classes)[class as usize]);
                 last.unwrap_or(false)

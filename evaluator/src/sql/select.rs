@@ -108,9 +108,7 @@ fn counted(
     let hidden = above.into_iter().map(|level| (clauses.select, bands::above(names.cube, level)));
     let (spans, bands): (Vec<_>, Vec<_>) = shown.chain(hidden).unzip();
     if let (Some(span), Some(why)) = (spans.first(), too_many(&bands)) {
-        return Err(SqlError::new(why)
-            .at(*span)
-            .help("ask for some of them at a time, with a condition in WHERE"));
+        return Err(SqlError::new(why).at(*span).help(bands::FEWER));
     }
     Ok(Query {
         columns,

@@ -90,7 +90,7 @@ impl Options {
                 "have an interval with equal tails: leave out --prob, --test, --prior, --joint and --interval",
             );
         }
-        if query.filter.weights.iter().all(|w| *w == 0.0) {
+        if query.filter.is_nothing() {
             return refuse("have no value here: WHERE leaves nothing");
         }
         let is_quantile = |at: usize| matches!(query.columns.get(at), Some(SelectColumn::Quantile { .. }));

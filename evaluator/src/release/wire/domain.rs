@@ -7,11 +7,11 @@ use crate::release::ReleaseError;
 use crate::release::codec::{self, Cursor};
 use crate::release::texts::is_plain;
 use std::collections::HashSet;
-use wincode::{SchemaRead, SchemaWrite};
+use wincode::SchemaWrite;
 
 const WHAT: &str = "the domain";
 
-#[derive(SchemaWrite, SchemaRead)]
+#[derive(SchemaWrite)]
 enum Bound {
     #[wincode(tag = 0)]
     None,
@@ -44,8 +44,7 @@ pub fn encode_domain(cube: &cube::Cube) -> Result<Vec<u8>, ReleaseError> {
             out.extend(codec::encode(WHAT, &level.name)?);
             out.extend(codec::encode(WHAT, &(level.labels.len() as u64))?);
             for label in &level.labels {
-                out.extend(codec::encode(WHAT, &(label.len() as u64))?);
-                out.extend(label.as_bytes());
+                out.extend(codec::encode(WHAT, label)?);
             }
             out.extend(codec::encode(WHAT, &level.parent)?);
             out.extend(codec::encode(WHAT, &bounds)?);

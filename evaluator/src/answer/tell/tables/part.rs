@@ -48,14 +48,10 @@ impl<'a> Part<'a> {
 
     /// For each class of a dimension whether any cell in it has a weight, whatever the other dimensions say.
     pub(super) fn used(&self, at: usize) -> Vec<bool> {
-        let behind: usize = self.reaches[at + 1..].iter().map(|r| r.classes).product();
-        let classes = self.reaches[at].classes;
-        let weights = &self.filter.weights;
-        let any = |c: usize| {
-            let start = c * behind;
-            weights.chunks(behind * classes).any(|w| w[start..start + behind].iter().any(|&w| w != 0.0))
-        };
-        (0..classes).map(any).collect()
+        match self.filter.classes(self.reaches[at].dim) {
+            Some(own) => self.filter.weighing(own),
+            None => vec![!self.filter.is_nothing()],
+        }
     }
 
     /// The filter's weight of each lump of the part's table, 0 outside of a group. `lumps` gives for a dimension one
