@@ -12,7 +12,7 @@ use crate::recover::Recovery;
 use crate::release::claims::{self, Claims, Words};
 use crate::release::projection as stored;
 use crate::release::values::Values;
-use crate::release::{FIRST_FORMAT, Manifest, Outcome, Release, ReleaseError};
+use crate::release::{FIRST_FORMAT, Manifest, Outcome, Release, ReleaseError, file_name};
 use crate::render::truncation;
 use std::sync::OnceLock;
 
@@ -229,7 +229,7 @@ fn account(audit: &mut Audit, manifest: &Manifest) {
 
 /// Whether the file has the name of the recipient whose copy it is.
 fn named(audit: &mut Audit, release: &Release, name: &str, recipient: &str) {
-    let expected = format!("{name}-{recipient}.margins");
+    let expected = format!("{}.margins", file_name(name, Some(recipient)));
     let Some(found) = release.path().and_then(|p| p.file_name()).map(|f| f.to_string_lossy()) else { return };
     if found != expected {
         let detail =

@@ -24,9 +24,10 @@ use crate::secret::ingest::{self, IngestError, Means, Memory};
 use crate::secret::measure::MeasureError;
 use crate::secret::noise::Entropy;
 use crate::spec::{Format, Spec, Unit};
-use crate::watch::Watch;
+use crate::watch::{Passing, Watch};
 use std::fs;
 use std::path::Path;
+use tempfile::TempDir;
 
 /// What is made of a spec.
 #[derive(Debug, Clone)]
@@ -134,13 +135,11 @@ impl Job {
 
     /// A release of it with zeros in place of everything that is measured: how exact its answers are does not depend on that. Of one copy.
     pub(crate) fn of_zeros(&self, spec: &Spec, day: &str, watch: &Watch) -> Result<Release, CompileError> {
-        let folder = tempfile::tempdir().map_err(CompileError::Temporary)?;
-        let _passing = watch.passing(folder.path());
+        let (folder, _passing) = passing(watch)?;
         let draft = Draft::new(self, spec, [1; 32])?;
         let key = SigningKey::throw_away().map_err(SealError::from)?;
-        let receipt = Receipt { charge: ledger::ROOT.into(), line: 1 << 30 };
         let mut input = draft.manifest(0, day, false)?;
-        input.account = Some(account(spec, &draft.charge(self)?, &receipt));
+        input.account = Some(account(spec, &draft.charge(self)?, &nobodys()));
         let mut writer = draft.begin(0, folder.path(), false, watch)?;
         draft.zeros(0, &mut writer)?;
         let sealed = writer.seal(input, &key)?;
@@ -163,15 +162,10 @@ impl Job {
         means: &Means,
     ) -> Result<(), CompileError> {
         let watch = &means.watch;
-        let (folder, _passing) = watch.whole(|| {
-            let folder = tempfile::tempdir().map_err(CompileError::Temporary)?;
-            let passing = watch.passing(folder.path());
-            Ok::<_, CompileError>((folder, passing))
-        })?;
+        let (folder, _passing) = passing(watch)?;
         let draft = Draft::new(self, spec, [1; 32])?;
         let key = SigningKey::throw_away().map_err(SealError::from)?;
-        let receipt = Receipt { charge: ledger::ROOT.into(), line: 1 << 30 };
-        let account = account(spec, &draft.charge(self)?, &receipt);
+        let account = account(spec, &draft.charge(self)?, &nobodys());
         draft.fits_memory(rows, means.memory)?;
         draft.answerable()?;
         for copy in 0..draft.copies() {
@@ -206,6 +200,20 @@ impl Job {
 /// Goes on, unless it is asked to stop.
 pub(super) fn going(watch: &Watch) -> Result<(), CompileError> {
     if watch.is_stopped() { Err(CompileError::Stopped(String::new())) } else { Ok(()) }
+}
+
+/// A folder that is gone with what holds it, and where the run is interrupted.
+pub(super) fn passing(watch: &Watch) -> Result<(TempDir, Passing), CompileError> {
+    watch.whole(|| {
+        let folder = tempfile::tempdir().map_err(CompileError::Temporary)?;
+        let passing = watch.passing(folder.path());
+        Ok((folder, passing))
+    })
+}
+
+/// What a charge that no ledger has would come back with.
+pub(super) fn nobodys() -> Receipt {
+    Receipt { charge: ledger::ROOT.into(), line: 1 << 30 }
 }
 
 /// What a manifest says of the account, after a charge.

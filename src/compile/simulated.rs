@@ -2,9 +2,8 @@
 //!
 //! Nobody is in it, so nothing is charged, and nobody's key signs it. It lies in a folder that is gone as soon as nobody asks it any more.
 
-use super::job::{Draft, account};
+use super::job::{Draft, account, nobodys, passing};
 use super::{Charge, CompileError, Job, going};
-use crate::ledger::{self, Receipt};
 use crate::release::{Release, SealError, SigningKey};
 use crate::secret::ingest::Rows;
 use crate::secret::noise::Entropy;
@@ -28,21 +27,16 @@ pub(crate) fn simulated(
     day: &str,
     watch: &Watch,
 ) -> Result<TrialRelease, CompileError> {
-    let folder = watch.whole(|| {
-        let folder = tempfile::tempdir().map_err(CompileError::Temporary)?;
-        let passing = watch.passing(folder.path());
-        Ok::<_, CompileError>((folder, passing))
-    })?;
+    let folder = passing(watch)?;
     let draft = Draft::new(job, spec, [1; 32])?;
     let key = SigningKey::throw_away().map_err(SealError::from)?;
-    let receipt = Receipt { charge: ledger::ROOT.into(), line: 1 << 30 };
     // As in a rehearsal: whatever its noise, nobody is in it.
     let mut input = draft.manifest(0, day, false)?;
-    input.account = Some(account(spec, &draft.charge(job)?, &receipt));
+    input.account = Some(account(spec, &draft.charge(job)?, &nobodys()));
     let copies = 0..draft.copies();
     let mut writers =
         copies.map(|copy| draft.begin(copy, folder.0.path(), false, watch)).collect::<Result<Vec<_>, _>>()?;
-    let charge: Charge<'_> = Box::new(|_| Ok(receipt));
+    let charge: Charge<'_> = Box::new(|_| Ok(nobodys()));
     draft.measure(rows(spec, people)?.into(), charge, entropy, watch, &mut writers)?;
     going(watch)?;
     let first = writers.into_iter().next().ok_or(crate::secret::measure::MeasureError::NotCopies)?;

@@ -11,6 +11,7 @@
 //! | `signer` | with which key and which randomness |
 //! | `bounds` | rows by the size of their amounts, to choose bounds from |
 //! | `place` | where releases must not go |
+//! | `reserved` | names that are devices on Windows |
 //! | `words` | numbers for people |
 //! | `error` | why there is none |
 

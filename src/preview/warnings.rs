@@ -99,6 +99,20 @@ mod tests {
     use super::LONG_SPEC;
     use crate::spec::Spec;
 
+    /// A path stands in what is published, wherever the spec names a file.
+    #[test]
+    fn whole_paths_are_told() {
+        for named in [
+            "[data]\npath = \"X\"",
+            "[strategy]\nexpected = { file = \"X\" }",
+            "[strategy]\nrows = { file = \"X\" }",
+        ] {
+            let mut spec = Spec::from_toml(include_str!("../../tests/cmd/files/asked.toml")).unwrap();
+            spec.source = named.replace('X', "/home/ann/x");
+            assert!(spec.warnings().concat().contains("it names /home/ann/x:"), "{named}");
+        }
+    }
+
     #[test]
     fn budgets_that_protect_nobody_are_told() {
         let said = |budget: &str| {

@@ -6,13 +6,13 @@ use super::levels::Partition;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Opens a file of categories that is not broken: its bytes, which are UTF-8, and its number for mistakes in it.
+/// Opens a file of categories that is not broken: its text, and its number for mistakes in it.
 pub(super) fn open(
     path: &str,
     said_at: &Range<usize>,
     files: &mut Files<'_>,
     sink: &mut Sink,
-) -> Option<(Vec<u8>, usize)> {
+) -> Option<(String, usize)> {
     let bytes = match files.read(path) {
         Ok(bytes) => bytes,
         Err(e) => {
@@ -21,10 +21,11 @@ pub(super) fn open(
             return None;
         }
     };
-    let text = match std::str::from_utf8(&bytes) {
+    let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(e) => {
-            let line = bytes.iter().take(e.valid_up_to()).filter(|&&b| b == b'\n').count() + 1;
+            let valid = e.as_bytes().iter().take(e.utf8_error().valid_up_to());
+            let line = valid.filter(|&&b| b == b'\n').count() + 1;
             sink.push(
                 Diagnostic::at(said_at.clone(), format!("`{path}` is not UTF-8 text"))
                     .label(format!("line {line}"))
@@ -33,14 +34,14 @@ pub(super) fn open(
             return None;
         }
     };
-    sink.has_read(bytes.len());
-    let file = sink.add_source(path.to_owned(), text.to_owned());
-    if let Some(at) = crate::quotes::never_closed(text) {
+    sink.has_read(text.len());
+    let file = sink.add_source(path.to_owned(), text.clone());
+    if let Some(at) = crate::quotes::never_closed(&text) {
         let wrong = Diagnostic::at(at..at + 1, "a quotation mark that is never closed");
         sink.push(Diagnostic { file, ..wrong }.label("all that follows would be one label"));
         return None;
     }
-    Some((bytes, file))
+    Some((text, file))
 }
 
 /// Reads `tract,district,region`: the finest labels, the coarser partitions from coarse to fine, and
@@ -51,13 +52,12 @@ pub(super) fn read(
     files: &mut Files<'_>,
     sink: &mut Sink,
 ) -> Option<(Vec<String>, Vec<Partition>, String)> {
-    let (bytes, file) = open(path, &said_at, files, sink)?;
-    let text = std::str::from_utf8(&bytes).unwrap_or_default();
+    let (text, file) = open(path, &said_at, files, sink)?;
     let before = sink.count();
     let place =
         |span: &Range<usize>, message: String| Diagnostic { file, ..Diagnostic::at(span.clone(), message) };
 
-    let mut lines = rows(text);
+    let mut lines = rows(&text);
     let Some(header) = lines.next() else {
         sink.push(
             Diagnostic::at(said_at, format!("`{path}` is empty"))
@@ -114,7 +114,7 @@ pub(super) fn read(
         .map(|(name, Coarser { labels, of, .. })| Partition { name, span: None, labels, of, from_file: true })
         .rev()
         .collect();
-    files.keep(path, bytes);
+    files.keep(path, text.into_bytes());
     Some((labels, partitions, finest))
 }
 

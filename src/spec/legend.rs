@@ -147,8 +147,8 @@ impl<'d> Labels<'d> {
     /// A file with the columns `code` and `label`, and `level` where labels are of several.
     fn read_file(&mut self, value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) -> Option<()> {
         let path = read::text(value, "`labels`", sink)?;
-        let (bytes, file) = hierarchy::open(path, &value.span(), files, sink)?;
-        let mut rows = hierarchy::rows(std::str::from_utf8(&bytes).unwrap_or_default());
+        let (text, file) = hierarchy::open(path, &value.span(), files, sink)?;
+        let mut rows = hierarchy::rows(&text);
         let header = rows.next().and_then(Result::ok).map(|(_, fields)| fields).unwrap_or_default();
         let column = |name: &str| header.iter().position(|(field, _)| field.eq_ignore_ascii_case(name));
         let (Some(code_at), Some(label_at)) = (column("code"), column("label")) else {
@@ -205,7 +205,7 @@ impl<'d> Labels<'d> {
                 (None, None) => {}
             }
         }
-        files.keep(path, bytes);
+        files.keep(path, text.into_bytes());
         Some(())
     }
 

@@ -187,7 +187,6 @@ fn racing_replacements_leave_one_release() {
     }
 }
 
-/// Killed at whatever moment, a run leaves at worst what the next one puts right.
 /// Ten asks of one question in one folder: one measures it, and the others answer from what that one made. Of ten different ones each measures
 /// its own, one after the other, and every charge became a file.
 #[test]
@@ -245,6 +244,7 @@ fn a_name_is_taken_before_the_charge() {
     assert!(ledger.exists());
 }
 
+/// Killed at whatever moment, a run leaves at worst what the next one puts right.
 #[test]
 fn killed_runs_are_put_right_by_the_next() {
     let folder = folder();

@@ -11,6 +11,7 @@ use super::{Args, FINISHED, Finish, json_stat, sdmx};
 use crate::answer::Answers;
 use crate::cube::{Cube, Level};
 use crate::preview::is_reserved;
+use crate::release::Manifest;
 #[cfg(feature = "parquet")]
 use crate::render::Caveat;
 use crate::render::ColumnKind;
@@ -83,9 +84,9 @@ fn flow(answers: &Answers, table: &str) -> String {
 #[cfg(feature = "parquet")]
 fn said(tidy: &Tidy, answers: &Answers, table: &str) -> Result<Vec<(&'static str, String)>, Failure> {
     let manifest = answers.release().manifest();
-    let caveats: Vec<Value> =
-        answers.caveats(tidy.level)?.iter().chain(&tidy.clamped).map(Caveat::to_json).collect();
-    let texts = answers.caveats(tidy.level)?.into_iter().map(|c| c.text(tidy.level));
+    let all = answers.caveats(tidy.level)?;
+    let caveats: Vec<Value> = all.iter().chain(&tidy.clamped).map(Caveat::to_json).collect();
+    let texts = all.iter().map(|c| c.text(tidy.level));
     let notes: Vec<String> = texts.chain(answers.told()).chain(tidy.notes.iter().cloned()).collect();
     let mut said = vec![
         ("margins.release", manifest.about.name.clone()),
@@ -173,13 +174,14 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
         write(watch, &out.join(STRUCTURE), structure.message(manifest).as_bytes())?;
         files.push(CrateFile { path, media_type, title: "Structure of the data".into() });
     }
-    let all = answers.caveats(args.level)?.into_iter().map(|c| c.text(args.level));
-    let all: Vec<String> = all.chain(answers.told()).chain(notes.iter().cloned()).collect();
+    let caveats = answers.caveats(args.level)?;
+    let texts = caveats.iter().map(|c| c.text(args.level));
+    let all: Vec<String> = texts.chain(answers.told()).chain(notes).collect();
     let described = super::ro_crate::describe(manifest, &files, &all);
     write(watch, &out.join(CRATE), (serde_json::to_string_pretty(&described)? + "\n").as_bytes())?;
-    let package = package(&notes, answers, resources, args.level, args.finish)?;
+    let package = package(&all, manifest, resources, args.level, args.finish);
     write(watch, &out.join("datapackage.json"), (serde_json::to_string_pretty(&package)? + "\n").as_bytes())?;
-    super::output::tell(&answers.caveats(args.level)?, args.level);
+    super::output::tell(&caveats, args.level);
     output::print(&format!(
         "wrote {} and datapackage.json to {}\n",
         output::counted(tables.len() as u64, "table"),
@@ -270,19 +272,12 @@ fn resource(tidy: &Tidy, format: Format, file: &str, title: &str) -> Value {
             schema["primaryKey"] = json!(key);
         }
         if tidy.hide_above.is_some() {
-            resource_notes(map, tidy);
+            map.insert("notes".into(), tidy.notes.clone().into());
         }
         map.insert("schema".into(), schema);
         map.insert("profile".into(), "tabular-data-resource".into());
     }
     resource
-}
-
-/// What is to be known of this file alone.
-fn resource_notes(map: &mut serde_json::Map<String, Value>, tidy: &Tidy) {
-    if !tidy.notes.is_empty() {
-        map.insert("notes".into(), tidy.notes.clone().into());
-    }
 }
 
 /// A code as the column has it.
@@ -313,12 +308,11 @@ fn meaning(name: &str) -> &'static str {
 /// `datapackage.json` (<https://specs.frictionlessdata.io/data-package/>).
 fn package(
     told: &[String],
-    answers: &Answers,
+    manifest: &Manifest,
     resources: Vec<Value>,
     level: f64,
     finish: Option<Finish>,
-) -> Result<Value, Failure> {
-    let manifest = answers.release().manifest();
+) -> Value {
     let about = &manifest.about;
     let mut package = json!({
         "name": about.name.to_lowercase(),
@@ -337,19 +331,12 @@ fn package(
             map.insert("licenses".into(), json!([{ "name": licence }]));
         }
         let finished = finish.map(|how| format!("{FINISHED}: {}", how.note().replace('\n', " ")));
-        let caveats = answers.caveats(level)?;
-        let notes: Vec<String> = caveats
-            .iter()
-            .map(|c| c.text(level))
-            .chain(answers.told())
-            .chain(told.iter().cloned())
-            .chain(finished)
-            .collect();
+        let notes: Vec<String> = told.iter().cloned().chain(finished).collect();
         if !notes.is_empty() {
             map.insert("notes".into(), notes.into());
         }
     }
-    Ok(package)
+    package
 }
 
 #[cfg(test)]

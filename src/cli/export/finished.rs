@@ -175,12 +175,8 @@ impl<'a> Finisher<'a> {
         if recovery.zeros().is_empty() {
             return Ok(vec![true; cells]);
         }
-        let in_use = |at: Level| {
-            let level = recovery.frame().axes.get(at.dimension).and_then(|axis| axis.level_for(at.level));
-            level.map(|level| Level::new(at.dimension, level))
-        };
-        let fine = own.iter().map(in_use).collect::<Option<Vec<_>>>().ok_or_else(too_many)?;
-        let fine = recovery.zeros().iter().fold(Cuboid::new(fine), |all, z| all.join(&z.cuboid));
+        let fine = recovery.frame().telling(own).ok_or_else(too_many)?;
+        let fine = recovery.zeros().iter().fold(fine, |all, z| all.join(&z.cuboid));
         let mut weights = vec![1.0; self.cells(&fine).ok_or_else(too_many)?];
         recovery.zeros().clear(cube, &Lumped::whole(recovery.frame()), &fine, &mut weights);
         let mut open = vec![false; cells];

@@ -62,7 +62,7 @@ pub(super) fn dataset(tidy: &Tidy, about: &Manifest, title: &str) -> Value {
         }
         if let Some(cuts) = &tidy.cuts {
             // The class is no number: it is the status of this one.
-            let class = if Tidy::is_hidden(cell) { word.as_str() } else { cuts.class(cell) };
+            let class = if cell.is_null() { word.as_str() } else { cuts.class(cell) };
             status.insert(value.len().to_string(), class.into());
             value.push(serde_json::Number::from_f64(cell.cv()).map_or(Value::Null, Value::Number));
         }

@@ -18,7 +18,7 @@ use super::{Failure, Outcome, output, terminal};
 use crate::answer::{Answers, Group};
 use crate::cube::{Cube, Filter, Level};
 use crate::release::Release;
-use crate::render::{self, ColumnKind, Cuts, ResultCell, ResultColumn, ResultFigure, ResultTable};
+use crate::render::{self, ColumnKind, Cuts, ResultCell, ResultColumn, ResultTable};
 use crate::watch::Watch;
 use amounts::SummedBeside;
 use finished::Finisher;
@@ -202,7 +202,6 @@ fn one(args: &Args, answers: &Answers) -> Outcome {
 
 /// Leaves the figures of a shown table out that are less reliable than wanted; the whole number beside a count with it.
 fn hide(result: &mut ResultTable, cut: f64) {
-    let none = f64::NAN;
     let finished = result.columns.iter().position(|c| c.name == FINISHED);
     let (mut hidden, mut all) = (0, 0);
     for row in &mut result.rows {
@@ -210,12 +209,10 @@ fn hide(result: &mut ResultTable, cut: f64) {
         for at in 0..row.len() {
             let Some(ResultCell::Figure(figure)) = row.get_mut(at) else { continue };
             all += 1;
-            // What has no coefficient of variation is not known to be within the cut.
-            if !(figure.cv() <= cut) {
-                *figure = ResultFigure { estimate: none, std_error: none, low: none, high: none };
+            if tidy::is_left_out(figure, cut) {
                 hidden += 1;
                 if let Some(cell) = finished.filter(|_| first).and_then(|at| row.get_mut(at)) {
-                    *cell = ResultCell::Number(none);
+                    *cell = ResultCell::Number(f64::NAN);
                 }
             }
             first = false;

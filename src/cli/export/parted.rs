@@ -362,15 +362,10 @@ impl<'a> Parted<'a> {
             return Ok(open);
         }
         let frame = recovery.frame();
-        let in_use =
-            |at: Level| Some(Level::new(at.dimension, frame.axes.get(at.dimension)?.level_for(at.level)?));
-        let own = self.levels(step, &at.all.beside).into_iter().map(in_use).collect::<Option<Vec<_>>>();
+        let own = frame.telling(&Cuboid::new(self.levels(step, &at.all.beside)));
         let too_many =
             || Failure::Message("what is declared empty tells too many cells apart to be finished".into());
-        let fine = recovery
-            .zeros()
-            .iter()
-            .fold(Cuboid::new(own.ok_or_else(too_many)?), |all, z| all.join(&z.cuboid));
+        let fine = recovery.zeros().iter().fold(own.ok_or_else(too_many)?, |all, z| all.join(&z.cuboid));
         let beside = without(&fine, self.dimension);
         let size = Some(cells(cube, &beside)).filter(|&n| n <= MOST).ok_or_else(too_many)?;
         let place = place(cube, &beside, &at.all.beside);

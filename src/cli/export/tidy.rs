@@ -96,6 +96,16 @@ pub(crate) fn figures(groups: &[Group], level: f64) -> Vec<ResultFigure> {
     groups.iter().map(figure).collect()
 }
 
+/// Leaves a figure out that is less reliable than wanted, and says whether it did. What has no coefficient of variation is not known to be within the cut.
+pub(super) fn is_left_out(figure: &mut ResultFigure, cut: f64) -> bool {
+    let out = !(figure.cv() <= cut);
+    if out {
+        let none = f64::NAN;
+        *figure = ResultFigure { estimate: none, std_error: none, low: none, high: none };
+    }
+    out
+}
+
 impl Tidy {
     /// Recovers a table.
     pub(super) fn new(
@@ -193,10 +203,7 @@ impl Tidy {
         let Some(cut) = self.hide_above else { return };
         let mut hidden = 0;
         for (i, cell) in self.cells.iter_mut().enumerate() {
-            // What has no coefficient of variation is not known to be within the cut.
-            if !(cell.cv() <= cut) {
-                let none = f64::NAN;
-                *cell = ResultFigure { estimate: none, std_error: none, low: none, high: none };
+            if is_left_out(cell, cut) {
                 if let Some(count) = self.finished.as_mut().and_then(|f| f.get_mut(i)) {
                     *count = None;
                 }
@@ -204,11 +211,6 @@ impl Tidy {
             }
         }
         self.notes.push(hidden_note(hidden, self.cells.len(), cut));
-    }
-
-    /// Whether a cell was left out.
-    pub(crate) fn is_hidden(cell: &ResultFigure) -> bool {
-        cell.low.is_nan() && cell.high.is_nan()
     }
 
     /// The names of all columns of figures.
@@ -219,13 +221,13 @@ impl Tidy {
     /// The numbers of a cell, in the order of [`FIGURES`] without the status.
     pub(crate) fn numbers(&self, cell: &ResultFigure) -> [f64; 6] {
         let moe = (cell.high - cell.low) / 2.0;
-        let level = if Tidy::is_hidden(cell) { f64::NAN } else { self.level };
+        let level = if cell.is_null() { f64::NAN } else { self.level };
         [cell.estimate, cell.std_error, moe, level, cell.low, cell.high]
     }
 
     /// `exact` where there is no noise, and what besides noise makes the number untrue, of a cell by its number.
     pub(crate) fn status(&self, at: usize) -> String {
-        let Some(cell) = self.cells.get(at).filter(|cell| !Tidy::is_hidden(cell)) else {
+        let Some(cell) = self.cells.get(at).filter(|cell| !cell.is_null()) else {
             return "hidden".into();
         };
         // Measures are the last axis.

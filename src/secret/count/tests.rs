@@ -303,13 +303,17 @@ fn sums_that_were_counted_elsewhere_are_those_of_the_rows() {
         let at = row.wrapping_mul(0x9e37_79b9) >> 7;
         let node = [at % 3, at / 3 % 3];
         // Ends, halves and what is beyond.
-        let pay =
-            [at / 9, at / 100].map(|of| (!of.is_multiple_of(9)).then_some((of % 120) as f64 / 2.0 - 10.0));
-        let [d, e] = pay.map(|v| v.map_or(String::new(), |v| v.to_string()));
+        let halves = [at / 9, at / 100].map(|of| (!of.is_multiple_of(9)).then_some((of % 120) as i64 - 20));
+        let written = |v: i64| format!("{}{}.{}", if v < 0 { "-" } else { "" }, v.abs() / 2, v.abs() % 2 * 5);
+        let [d, e] = halves.map(|v| v.map_or(String::new(), written));
         text += &format!("{},{},{d},{e}\n", node[0], node[1]);
-        let steps = |v: f64| (v + 3.0).round_ties_even().clamp(0.0, 43.0) as i64;
-        let (d, e) = (pay[0].map(steps), pay[1].map_or(3, steps));
-        let beyond = pay[1].map_or([false; 2], |v| [v < -3.0, v > 40.0]).map(i64::from);
+        // From −3 to 40, and of two whole numbers that are equally near the even one.
+        let steps = |v: i64| {
+            let (whole, half) = ((v + 6).div_euclid(2), (v + 6).rem_euclid(2));
+            (whole + half * whole.rem_euclid(2)).clamp(0, 43)
+        };
+        let (d, e) = (halves[0].map(steps), halves[1].map_or(3, steps));
+        let beyond = halves[1].map_or([false; 2], |v| [v < -6, v > 80]).map(i64::from);
         let d = [d.map_or(0, |_| 1), d.unwrap_or(0), d.unwrap_or(0).pow(2)];
         let adds = [1, d[0], d[1], d[2], 1, e, e * e, beyond[0], beyond[1]];
         for table in &tables {

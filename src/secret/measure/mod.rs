@@ -84,7 +84,7 @@ pub(crate) fn measure_copies(
     let all: u64 = items.iter().map(|item| item.cells as u64).sum();
     let (mut done, mut values) = (0, 0);
     let most = CELLS_IN_FLIGHT / drawn.copies();
-    let mut shares: Option<(usize, Arc<Shares>)> = None;
+    let mut shares: Option<(usize, Shares)> = None;
     while let Some(first) = items.front() {
         if watch.is_stopped() {
             return Err(MeasureError::Stopped);
@@ -98,17 +98,17 @@ pub(crate) fn measure_copies(
             in_flight += item.cells;
             own == cut && fits
         };
-        let batch: Vec<Item> = { items.iter().take_while(fits).cloned().collect() };
-        items.drain(..batch.len());
+        let many = items.iter().take_while(fits).count();
+        let batch: Vec<Item> = items.drain(..many).collect();
         if let (Some(index), Some(slices)) = (cut, batch.first().and_then(|item| item.slices.clone()))
             && shares.as_ref().is_none_or(|(own, _)| *own != index)
         {
             data.sort_by(slices.level.dimension)?;
             let own = Shares::new(cube, slices).ok_or(MeasureError::Overflow(index))?;
-            shares = Some((index, Arc::new(own)));
+            shares = Some((index, own));
         }
         let data = &data;
-        let shared = shares.as_ref().map(|(_, shares)| &**shares);
+        let shared = shares.as_ref().map(|(_, shares)| shares);
         let measured: Vec<Vec<Vec<i64>>> = batch
             .par_iter()
             .map_init(
@@ -129,7 +129,6 @@ pub(crate) fn measure_copies(
 }
 
 /// What is measured at once: a measurement, or a slice of one.
-#[derive(Clone)]
 struct Item {
     index: usize,
     slices: Option<Arc<Slices>>,

@@ -41,9 +41,12 @@ impl Values {
             return Some(number);
         }
         let number = self.labels.len();
+        if number >= MOST {
+            return None;
+        }
         self.numbers.insert(hash, number as u32);
         self.labels.push(value.to_owned());
-        (number < MOST).then_some(number as u32)
+        Some(number as u32)
     }
 }
 
