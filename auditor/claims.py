@@ -82,7 +82,8 @@ class Claims:
         plan = {
             "measure": f"{held.kind} projection" if release.projection else release.plan.strategy,
             "budgets": release.plan.rule, "mechanism": held.noise, "count": len(measured),
-            "workload": self._workload(), "measurements": measured[:10000],
+            "workload": self._workload(release.rows), "measurements": measured[:10000],
+            "sums": self._sums() or None,
         }
         account = {"charged": self._charged()} if self.manifest.get("account") else {}
         return {
@@ -109,7 +110,7 @@ class Claims:
         note = f"{protects} for {who}, {whether}."
         note += f" Rows without a {unit} are left out." if without == "drop" else ""
         note += f" The cost is {self.cost.case}." if self.cost.case != cost.SUM else ""
-        return f"{note} {EXACT}" if self.release.exact else note
+        return f"{note} {EXACT}" if self.release.rows.exact else note
 
     def _approximate(self):
         if not self.rho:
@@ -123,10 +124,23 @@ class Claims:
         shown = approximate.shown(epsilon, self.release.file.version)
         return {"delta": decimal(self.delta), "epsilon": shown, "conversion": CONVERSION}
 
-    def _workload(self):
+    def _sums(self):
+        """Each channel beside rows; the numbers that were moved stand with the sums."""
+        found = []
+        for channel, spent in zip(filter(lambda one: not one.moved, self.release.channels[1:]), self.cost.sums):
+            name, subject = channel.of["name"], channel.subject
+            found.append({"subject": subject, "of": channel.of, "workload": self._workload(channel),
+                          "count": len(channel.plan.blocks), "cost": str(cost.total(spent))})
+            low = self.release.of(name, "rows moved to low")
+            if low and subject == "sums":
+                scale = str(sum(low.layers(0)))
+                found[-1]["clamping"] = {"scale": scale, "cost": str(cost.total(self.cost.moved[name]))}
+        return found
+
+    def _workload(self, channel):
         names = []
-        for number, (table, _) in list(enumerate(self.release.plan.workload))[:10000]:
-            asked = self.release.asked.get(number, {})
+        for number, (table, _) in list(enumerate(channel.plan.workload))[:10000]:
+            asked = channel.asked.get(number, {})
             if isinstance(asked, str):
                 names.append(" ".join(asked.split()))
                 continue
@@ -146,7 +160,7 @@ class Claims:
             measured = []
             for number, block in enumerate(self.held.blocks):
                 kind = "basis" if block.kind == "bases" else block.kind
-                scale = sum(self.release.layers(block.scale, number))
+                scale = sum(self.release.rows.layers(number))
                 measured.append((domain.name_of(block.table), kind, scale))
         fields = ("block", "kind", "scale", "sensitivity", "cost")
         return [dict(zip(fields, map(str, one + two))) for one, two in zip(measured, self.cost.each)]
@@ -173,6 +187,6 @@ class Claims:
         centre = CENTRE.format(copies.mean - copies.spread, copies.mean + copies.spread)
         return {
             "name": copies.name, "mode": copies.mode, "copies": number, "measuring": copies.measuring,
-            "joint_cost": self.amount(cost.joint(self.release)), "centre": None if nested else centre,
+            "joint_cost": self.amount(cost.joint(self.release)), "centre": None if nested else centre.replace("integers", "counts") if self.cost.sums else centre,
             "note": NESTED.format(number, self.sign, copies.budget) if nested else SHIFTED.format(number),
         }

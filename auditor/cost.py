@@ -20,6 +20,13 @@ def up(value):
     return -(-value.numerator * (1 << 96) // value.denominator)
 
 
+def total(costs):
+    """Exact where both numbers have 128 bits; otherwise each cost is rounded up."""
+    exact = sum(costs, Fraction(0))
+    fits = max(exact.numerator, exact.denominator) < 1 << 128
+    return exact if fits else Fraction(sum(map(up, costs)), 1 << 96)
+
+
 def down(value):
     """Rounded down to 40 binary digits."""
     shift = 40 - (value.numerator // value.denominator).bit_length()
@@ -43,32 +50,50 @@ def proven(layers):
 
 
 class Cost:
-    """`each` block's sensitivity and cost by itself, the `total`, and what `case` of a worst case it is.
+    """What all channels cost in `total`, and what `case` of a worst case that is; `each` block's sensitivity
+    and cost by itself; what each channel beside rows costs, if blocks add up, and the numbers that were moved.
 
     Sensitivities are squares under Gaussian noise, and absolute values under Laplace noise."""
 
     def __init__(self, release, factor=None):
         """Of this copy, or of one that is measured by itself with `factor` times the first one's scales."""
-        self.plan, held = release.plan, release.held
+        held = release.held
         self.gaussian = held.noise == "gaussian"
         if release.projection:
             squared = held.rows * (held.max_rows * (2 if held.neighbours == "substitute" else 1)) ** 2
             self.total = squared / (2 * held.scale if self.gaussian else 2 * held.scale**2)
-            self.each, self.case = [(squared, self.total)], SUM
+            self.each, self.sums, self.case = [(squared, self.total)], [], SUM
             return
-        one, plan = proven if self.gaussian else sum, self.plan
-        layers = [release.layers(block.scale, number, factor) for number, block in enumerate(plan.blocks)]
         budget = release.budget if factor is None else release.copies.budget / factor
-        self.scales = list(map(one, layers))
-        self.products = {block: blocks.products(plan, block) for block in plan.blocks}
-        sensitivities = [self.alone(block) for block in plan.blocks]
-        self.each = list(zip(sensitivities, map(self.price, sensitivities, self.scales)))
+        parts = [Part(channel, factor) for channel in release.channels if not channel.moved]
+        self.each = parts[0].each
+        self.sums = [[cost for _, cost in part.each] for part in parts[1:]]
+        self.case = max((part.case for part in parts), key=[SUM, CELLS, PAIRS, BOUND].index)
         cut = release.cut_layers(factor)
-        extra = self.price(1, one(cut)) if cut else Fraction(0)
-        total, self.case = self._worst()
-        self.total = Fraction(total + up(extra), 1 << 96)
-        if self.total > budget == sum(cost for _, cost in self.each) + extra:
+        # Beside the cut units, of which one moves the count by one, each row may be moved to an end.
+        ends = [Part(channel, factor) for channel in release.channels if channel.moved]
+        self.moved = {}
+        for low, high in zip(ends[::2], ends[1::2]):
+            both = [low.alone, high.alone] if held.neighbours == "substitute" else [max(low.alone, high.alone)]
+            self.moved[low.channel.of["name"]] = both
+        extra = sum(self.moved.values(), [parts[0].price(1, parts[0].one(cut))] if cut else [])
+        self.total = Fraction(sum(part.worst for part in parts) + sum(map(up, extra)), 1 << 96)
+        if self.total > budget == sum(part.alone for part in parts) + sum(extra):
             self.total = budget
+
+
+class Part:
+    """What one channel costs."""
+
+    def __init__(self, channel, factor):
+        self.channel, self.plan, self.gaussian = channel, channel.plan, channel.plan.noise == "gaussian"
+        self.one, plan = proven if self.gaussian else sum, self.plan
+        self.scales = [self.one(channel.layers(number, factor)) for number in range(len(plan.blocks))]
+        self.products = {block: blocks.products(plan, block) for block in plan.blocks}
+        sensitivities = [self.unit(block) for block in plan.blocks]
+        self.each = list(zip(sensitivities, map(self.price, sensitivities, self.scales)))
+        self.alone = sum(cost for _, cost in self.each)
+        self.worst, self.case = self._worst()
 
     def price(self, sensitivity, scale):
         return Fraction(sensitivity) / ((2 if self.gaussian else 1) * scale)
@@ -79,12 +104,14 @@ class Cost:
         moved = ((sensitivity(block) * rows, scale) for block, scale in zip(self.plan.blocks, self.scales))
         return sum(up(self.price(*one)) for one in moved)
 
-    def alone(self, block):
+    def unit(self, block):
         """How far a unit moves a block, whatever else it moves."""
-        rows = self.plan.max_rows**2 if self.gaussian else self.plan.max_rows
-        if self.plan.neighbours == "add-remove":
+        reach = self.plan.max_rows * self.channel.reach
+        rows = reach**2 if self.gaussian else reach
+        if self.plan.neighbours == "add-remove" or self.channel.moved:
             return rows * self.added(block)
-        return rows * (2 if block.kind == "table" else self.added(block) * (4 if self.gaussian else 2))
+        plain = block.kind == "table" and not self.channel.summed
+        return rows * (2 if plain else self.added(block) * (4 if self.gaussian else 2))
 
     def added(self, block):
         """How far one row more moves a block."""
@@ -116,6 +143,8 @@ class Cost:
             return alone, SUM
         used = sorted({d for block in plan.blocks for d, _ in block.table})
         plain = all(len(plan.levels[d]) == 2 for d in used)
+        if self.channel.summed:
+            return alone, SUM
         if not plain or len(used) > 24 or len(plan.blocks) << len(used) > 1 << 24:
             return alone, BOUND
         bases = any(isinstance(way, np.ndarray) for block in plan.blocks for way in block.ways)
@@ -123,7 +152,7 @@ class Cost:
         worst = max((self.together(lambda block: self.apart(block, some)) for some in apart), default=0)
         if plan.max_rows > 1:
             worst = max(worst, self.together(self.added))
-        return worst, BOUND if bases else PAIRS
+        return worst, BOUND if bases or self.channel.of else PAIRS
 
     def norm(self, column):
         """The squared length of a column, or the sum of its absolute values."""

@@ -28,7 +28,7 @@ def apart(release):
     """Why a release has no law of its own; None where it has one."""
     plan = release.plan
     reasons = {
-        "it is a projection": release.projection, "its noise is pure": plan.noise != "gaussian",
+        "it is a projection": release.projection, "more than rows is measured": release.channels[1:], "its noise is pure": plan.noise != "gaussian",
         "there are several recipients": release.copies,
         "a unit may change its cell": plan.neighbours != "add-remove",
         "a unit may have several rows": plan.max_rows > 1 or release.truncation,
@@ -67,7 +67,7 @@ def _told(release):
             if key not in ways[d]:
                 ways[d][key] = _steps(plan, d, level, way)
             keys.append((d, key))
-        blocks[tuple(keys), float(sum(release.layers(block.scale, number)))] += 1
+        blocks[tuple(keys), float(sum(release.rows.layers(number)))] += 1
     return blocks, [_kinds(dimension, steps) for dimension, steps in zip(release.domain, ways)]
 
 

@@ -43,7 +43,7 @@ def room(held, domain):
 class Projected:
     def __init__(self, release):
         self.held, self.domain = release.projection, release.domain
-        self.values = [int(value) for part in release.values for value in part]
+        self.values = [int(value) for part in release.rows.values for value in part]
         self.bits, self.indexed = room(self.held, self.domain)
         families = range(self.held.rows) if self.held.kind == "sketch" else [0]
         self.polynomials = list(map(self._polynomial, families))

@@ -1,13 +1,32 @@
 """Everything a file holds, decoded: sections are read in the order in which one needs another."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
 
 from . import blocks, domain, sections, texts
-from .errors import Beyond, Refused, must
+from .errors import Refused, must
 from .plan import Plan
 from .wire import least, packed
+
+
+class Channel:
+    """What rows add up to: themselves, or what they have of a number. A row of that moves what is measured by
+    `reach` times what a row moves counts by. `first` is the number of its first measurement."""
+
+    def __init__(self, release, first, subject, plan, values, exact, asked, of=None):
+        self.release, self.first, self.subject, self.of, self.reach = release, first, subject, of, 1
+        self.plan, self.values, self.exact, self.asked = plan, values, exact, asked
+        self.summed, self.moved = subject.startswith("sums"), subject.startswith("rows moved")
+        if self.summed:
+            self.reach = sections.steps(of) ** (2 if subject == "sums of squares" else 1)
+
+    def layers(self, number, factor=None):
+        return self.release.layers(self.plan.blocks[number].scale, self.first + number, factor)
+
+    def __repr__(self):
+        return f"{self.subject} of {self.of['name']}" if self.of else self.subject
 
 
 class Release:
@@ -15,24 +34,39 @@ class Release:
 
     def __init__(self, file):
         self.file = file
-        if file.all("sums"):
-            raise Beyond("sums of amounts are not read: they and what all costs are unchecked")
         self.domain = domain.decode(file.one("domain"))
         self.plan = Plan(file.one("plan"), self.domain)
         self.projection = self._maybe("projection", sections.projection, self.domain)
         self.truncation = self._maybe("truncation", sections.truncation)
-        self.asked = self._maybe("workload", sections.workload, self.plan) or {}
-        self.copies = self._maybe("copies", sections.copies, self.plan, self.truncation is not None)
+        asked = self._maybe("workload", sections.workload, self.plan) or {}
+        held = [sections.sums(section.read(), self.plan) for section in file.all("sums")]
+        self.cut = len(self.plan.blocks)
+        firsts = list(itertools.accumulate((len(sums.plan.blocks) for sums in held),
+                                           initial=self.cut + (self.truncation is not None)))
+        self.copies = self._maybe("copies", sections.copies, self.plan, self.truncation is not None, firsts[-1])
         self.held = self.projection or self.plan
         self.budget = Fraction(self.held.budget) / (self.copies.factor if self.copies else 1)
         self.zeros = [self._condition(section) for section in file.all("zero")]
-        self.exact = [sections.exact(section.read(), self.domain) for section in file.all("exact")]
+        exact = [sections.exact(section.read(), self.domain) for section in file.all("exact")]
+        self.channels = [Channel(self, 0, "rows", self.plan, [], exact, asked)]
+        self.channels += [Channel(self, first, **vars(sums)) for first, sums in zip(firsts, held)]
+        self.rows = self.channels[0]
+        self._numbers()
         self._declared(file.manifest)
         if self.projection:
-            others = any(map(file.all, ("exact", "zero", "truncation", "workload")))
+            others = any(map(file.all, ("exact", "zero", "truncation", "workload", "sums")))
             must(not others, "a projection has a section that none may have")
             must(not self.plan.blocks and not self.plan.workload, "a projection has a plan with tables")
-        self.values = self._measured()
+        self.rows.values = self._measured()
+
+    def of(self, name, subject="sums"):
+        """The channel of this subject of the number of this name, if there is one."""
+        found = (one for one in self.channels[1:] if (one.of["name"], one.subject) == (name, subject))
+        return next(found, None)
+
+    @property
+    def weight(self):
+        return next((one for one in self.channels[1:] if one.of.get("weighing") == "weight"), None)
 
     def layers(self, scale, place, factor=None):
         """The scales of the noises in an integer of this copy, or of another; the first copy's is `scale`."""
@@ -46,7 +80,57 @@ class Release:
         """The same of the count of cut units, if there is one."""
         if self.truncation is None:
             return []
-        return self.layers(self.copies.truncation if self.copies else self.truncation[0], -1, factor)
+        return self.layers(self.copies.truncation if self.copies else self.truncation[0], self.cut, factor)
+
+    def _numbers(self):
+        """Channels that belong together are there, and no others."""
+        named = [(one.of["name"], one.subject) for one in self.channels[1:]]
+        must(len(set(named)) == len(named), "a number comes twice")
+        weights = {name for name, _ in named if self.of(name) and self.of(name).of.get("weighing") == "weight"}
+        must(len(weights) <= 1, "a file has two weights")
+        for name in {name for name, _ in named}:
+            must(name not in [dimension.name for dimension in self.domain], "a number has a dimension's name")
+            all_of = {one.subject: one for one in self.channels[1:] if one.of["name"] == name}
+            must("sums" in all_of, "there is something of a number beside its sums, and not these")
+            of, weighing = all_of["sums"].of, all_of["sums"].of.get("weighing")
+            must(all(one.of == of for one in all_of.values()), "a number is told in two ways")
+            skips = ("rows with a value" in all_of) == (of["missing"] == "skip")
+            must(skips, "rows with a value are counted where they need not be, or the other way round")
+            sound = {None: True, "weight": of["low"] == 0, "weighted": bool(weights)}[weighing]
+            must(sound and not (weighing and "sums of squares" in all_of), "a weight is not what it must be")
+            kinds = [one for subject, one in all_of.items() if not one.moved]
+            same = all([table for table, _ in one.exact] == [table for table, _ in kinds[0].exact] for one in kinds)
+            must(same, "other tables of one number are exact")
+            self._possible(all_of)
+            low, high = map(all_of.get, sections.SUBJECTS[3:])
+            must((low is None) == (high is None), "values that were moved are counted at one end")
+            if low:
+                beside = self.channels.index(high) == self.channels.index(low) + 1
+                blocks = [(b.kind, b.table, b.scale) for b in low.plan.blocks + high.plan.blocks]
+                asked = low.plan.workload == high.plan.workload == [((), 1)]
+                one = len(blocks) == 2 and blocks[0] == blocks[1] and blocks[0][:2] == ("table", ())
+                must(beside and asked and one, "values that were moved are not counted as they must be")
+
+    def _possible(self, all_of):
+        """Exact sums are such that so many rows can have."""
+        h, counts = sections.steps(all_of["sums"].of), {table: found for table, found in self.rows.exact}
+        for place, (table, sums) in enumerate(all_of["sums"].exact):
+            must(table in counts, "sums are exact where counts are not")
+            rows, some = counts[table], all_of.get("rows with a value")
+            valued = some.exact[place][1] if some else rows
+            must((valued <= rows).all(), "more rows have a value than there are")
+            squares = all_of.get("sums of squares")
+            squares = squares.exact[place][1] if squares else [None] * len(sums)
+            for n, t, q in zip(map(int, valued), map(int, sums), squares):
+                must(abs(t) <= n * h and (t + n * h) % 2 == 0, "an exact sum is none of so many rows")
+                if q is not None:
+                    a = (t + n * h) // 2
+                    even, more = divmod(a, max(n, 1))
+                    least = n * even**2 + more * (2 * even + 1)
+                    ends, rest = divmod(a, h)
+                    whole, left = divmod(int(q) + 8 * h * a - n * h * h, 8)
+                    found = left == 0 and (whole - a) % 2 == 0 and least <= whole <= ends * h * h + rest**2
+                    must(found, "an exact sum of squares is none of so many rows")
 
     def _maybe(self, name, decode, *more):
         data = self.file.one(name)
@@ -70,11 +154,16 @@ class Release:
         must(self.zeros == declared["constraints"], "the empty cells are not those declared")
         pairs = [text.partition(": ") for text in declared["invariants"]]
         must(all(reason.strip() for _, _, reason in pairs), "an exact table has no reason")
-        names = [self.domain.name_of(table) for table, _ in self.exact]
+        names = []
+        for channel in self.channels:
+            exact = [table for table, _ in channel.exact]
+            must(len(set(exact)) == len(exact), "an exact table comes twice")
+            tables = [table for table, _ in channel.plan.workload if channel.plan.told(table) == table]
+            must(all(table in tables for table in exact), "an exact table was not asked for")
+            before = "" if channel is self.rows else f"{channel} by "
+            if channel.subject in ("rows", "sums"):
+                names += [before + self.domain.name_of(table) for table in exact]
         must([name for name, _, _ in pairs] == names, "the exact tables are not those declared")
-        must(len(set(names)) == len(names), "an exact table comes twice")
-        tables = [table for table, _ in self.plan.workload if self.plan.told(table) == table]
-        must(all(table in tables for table, _ in self.exact), "an exact table was not asked for")
 
     def _measured(self):
         """Every integer. A section holds whole lists, until it has 2^16 values or more, or one slice."""

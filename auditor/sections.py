@@ -1,11 +1,15 @@
-"""The small sections: truncation, workload, copies, projection, exact tables."""
+"""The small sections: truncation, workload, copies, projection, exact tables, sums."""
 
 import re
 from types import SimpleNamespace
 
-from . import texts
+from . import blocks, texts
 from .manifest import TEXTS
+from .plan import Plan
 from .wire import Wire, ascend, packed
+
+# What rows add up to beside themselves, as the manifest calls it; the last two as `verify` does.
+SUBJECTS = ["sums", "rows with a value", "sums of squares", "rows moved to low", "rows moved to high"]
 
 
 def truncation(data):
@@ -48,8 +52,8 @@ def workload(data, plan):
     return dict(entries)
 
 
-def copies(data, plan, truncated):
-    """Which copy a file is. `truncated` is whether there is a truncation section."""
+def copies(data, plan, truncated, measured):
+    """Which copy a file is. `truncated` is whether there is a truncation section, `measured` how many noises."""
     wire = Wire(data, "section of copies")
     copies = SimpleNamespace(measuring=wire.take(16).hex())
     centres = wire.one_of("none", "from 0", "others")
@@ -72,7 +76,7 @@ def copies(data, plan, truncated):
     wire.must((copies.truncation > 0) == truncated, "has a scale of a truncation section that there is not")
     wire.must(copies.budget == plan.budget, "has another budget than the plan")
     before = mine if copies.mode == "nested" and plan.noise == "gaussian" else 0
-    whole = all(len(step) == len(plan.blocks) + truncated for step in copies.steps)
+    whole = all(len(step) == measured for step in copies.steps)
     wire.must(len(copies.steps) == before and whole, "has too few or too many steps or scales")
     return copies
 
@@ -97,8 +101,8 @@ def projection(data, domain):
     return held
 
 
-def exact(data, domain):
-    """A table and its counts."""
+def exact(data, domain, least=0):
+    """A table and its counts, or sums, none of them below `least`."""
     wire = Wire(data, "exact table")
     table = tuple((int.from_bytes(wire.take(2), "little"), wire.byte()) for _ in range(wire.byte()))
     wire.must(ascend([d for d, _ in table]), "has dimensions that do not ascend")
@@ -108,5 +112,47 @@ def exact(data, domain):
     wire.must(wire.byte() >= 1, "has cells of no width")
     counts, after = packed(data, wire.at - 1, cells)
     wire.must(after == len(data), "has bytes that nothing says what they are")
-    wire.must((counts >= 0).all(), "has a count that is negative")
+    wire.must(least is None or (counts >= least).all(), "has a count that is negative")
     return table, counts
+
+
+def steps(of):
+    """From the low to the high bound of a number."""
+    return (of["high"] - of["low"]) // of["step"]
+
+
+def sums(data, file_plan):
+    """What is added up of which number, as the manifest has it; its plan, integers, exact tables, questions."""
+    wire, domain = Wire(data, "section of sums"), file_plan.domain
+    tag = wire.choice(1, 11)
+    wire.must(tag <= 5 or tag > 8, "has a choice that does not exist")
+    found = SimpleNamespace(subject=SUBJECTS[tag % 8 - 1], exact=[], asked={})
+    of = {"name": texts.harmless(wire.text(4096)), "low": wire.signed(64), "high": wire.signed(64)}
+    of |= {"step": wire.unsigned(64), "places": wire.byte()}
+    weighing, missing = divmod(wire.byte(), 16)
+    usual = weighing <= 2 and 1 <= missing <= (2 if weighing else 3) and of["places"] <= 9
+    wire.must(usual, "has a number that none may be")
+    of["missing"] = ["stop", "zero", "skip"][missing - 1]
+    of |= {"weighing": ["", "weight", "weighted"][weighing]} if weighing else {}
+    for key in "unit", "description":
+        of |= {key: text for text in wire.list(lambda: texts.harmless(wire.text()), 0, 1)}
+    step = of["step"]
+    whole = step > 0 and of["low"] % step == of["high"] % step == 0 < of["high"] - of["low"] <= step << 24
+    wire.must(whole, "has bounds that are not apart, or too far, or no multiples of the step")
+    found.of, found.plan = of, Plan(wire.bytes(), domain)
+    for key in ("noise", "budget", "neighbours", "max_rows", "strategy", "rule", "levels"):
+        wire.must(getattr(found.plan, key) == getattr(file_plan, key), f"has another {key} than the plan")
+    wire.must(all(block.kind != "rows" for block in found.plan.blocks), "has rows of its own")
+    data, at, found.values = wire.bytes(), 0, []
+    for block in found.plan.blocks:
+        values, at = packed(data, at, blocks.count(found.plan, block))
+        found.values.append(values)
+    wire.must(at == len(data), "has bytes after its values")
+    if tag > 8:
+        least = 0 if found.subject == "rows with a value" else None
+        found.exact = wire.list(lambda: exact(wire.bytes(), domain, least))
+        asked = wire.bytes()
+        found.asked = workload(asked, found.plan) if asked else {}
+        wire.must(found.exact or asked, "says that there is more, and there is not")
+    wire.end()
+    return found

@@ -1,4 +1,4 @@
-"""SELECT a, COUNT(*) FROM t WHERE … GROUP BY a, over the cells of the coarsest table that tells it."""
+"""SELECT a, COUNT(*) FROM t WHERE … GROUP BY a, or SUM(x), over the cells of the coarsest table that tells it."""
 
 import itertools
 
@@ -15,9 +15,10 @@ class Select:
         self.domain, self.reader = domain, where.Reader(text.strip().removesuffix(";"), domain)
         reader = self.reader
         reader.expect("SELECT")
-        columns = reader.many(self._figure)
-        if not reader.accept("FROM") or columns.count("COUNT") != 1:
-            raise Beyond("more than groups and one COUNT(*)")
+        columns, self.figures = [], []
+        reader.many(lambda: self._figure() or columns.append(self._plain()))
+        if not reader.accept("FROM") or len(self.figures) != 1:
+            raise Beyond("more than groups and one COUNT, SUM or AVG")
         reader.name()
         self.condition = reader.condition() if reader.accept("WHERE") else None
         self.groups = []
@@ -26,20 +27,27 @@ class Select:
             self.groups = reader.many(self._plain)
         if reader.at < len(reader.tokens) or len({d for d, _ in self.groups}) < len(self.groups):
             raise Beyond("more than WHERE and GROUP BY of plain columns")
-        must(set(columns) <= {"COUNT", *self.groups}, "a column is selected and not grouped by")
+        must(set(columns) <= set(self.groups), "a column is selected and not grouped by")
 
     def _figure(self):
-        if not self.reader.accept("COUNT"):
-            return self._plain()
-        self.reader.expect("(", "*", ")")
-        if self.reader.accept("AS"):
-            self.reader.name()
-        return "COUNT"
+        """Whether a figure stands here: its name and of what, nothing of `*`, is kept."""
+        reader = self.reader
+        if not reader.peek("COUNT", "SUM", "AVG") or not reader.peek("(", ahead=1):
+            return False
+        figure, _ = reader.name().upper(), reader.expect("(")
+        plain = figure == "COUNT" and reader.accept("*")
+        self.figures.append((figure, None if plain else reader.name()))
+        if not reader.accept(")"):
+            raise Beyond("figures of more than a number's name")
+        if reader.accept("AS"):
+            reader.name()
+        return True
 
     def _plain(self):
-        if self.reader.peek("(", ahead=1) or self.reader.peek("CASE", "DISTINCT", "*"):
-            raise Beyond("other figures than COUNT(*)")
-        return self.reader.column()
+        reader = self.reader
+        if reader.peek("(", ahead=1) or reader.peek("CASE", "DISTINCT", "*") or reader.peek("*", "/", ahead=1):
+            raise Beyond("other figures than COUNT, SUM and AVG")
+        return reader.column()
 
     def rows(self, levels):
         """The table at levels in use that is asked, and by row its labels and a weight for each cell."""
@@ -78,8 +86,9 @@ class Select:
 def answer(answers, text):
     """Rows of labels, estimate and variance."""
     found = []
-    for table, labels, weights in Select(text, answers.plan.domain).rows(answers.plan.levels):
-        row = answers.table(table, weights.astype(float))
+    asked = Select(text, answers.plan.domain)
+    for table, labels, weights in asked.rows(answers.plan.levels):
+        row = answers.figure(table, weights.astype(float), *asked.figures[0])
         must(row is not None, "no combination of what was measured tells that")
         found.append((labels, *row))
     return found

@@ -73,18 +73,53 @@ def covers(fine, coarse):
 
 
 class Answers:
-    """The equations of a release of tables, solved once."""
+    """Least squares of each channel that is asked for."""
 
     def __init__(self, release):
-        self.release, self.plan = release, release.plan
+        self.release, self.plan, self.solved = release, release.plan, {}
+
+    def table(self, table, weights, channel=None):
+        channel = channel or self.release.rows
+        if channel not in self.solved:
+            self.solved[channel] = Solved(channel)
+        return self.solved[channel].table(table, weights)
+
+    def figure(self, table, weights, figure, name):
+        """Estimate and variance of COUNT, SUM or AVG; None where the release does not determine it."""
+        of, weight = self.release.of, self.release.weight
+        sums = of(name) if name else weight
+        if name and (not sums or sums.of.get("weighing") == "weighted" and figure != "SUM"):
+            raise Beyond("sums along dimensions, and means and counts of numbers that are weighted")
+        valued = of(name, "rows with a value") if name else None
+        if figure == "COUNT" and (name or not weight):
+            return self.table(table, weights, valued)
+        unit = 0.1 ** sums.of["places"] / 2
+        half, middle = sums.of["step"] * unit, (sums.of["low"] + sums.of["high"]) * unit
+        told = self.table(table, weights, sums)
+        # A sum around 0 needs no count.
+        counts = self.table(table, weights, valued) if middle or figure == "AVG" else (0, 0)
+        if told is None or counts is None:
+            return None
+        total, mean, below = half * told[0] + middle * counts[0], 0, 1
+        if figure == "AVG":
+            mean, below = total / counts[0], counts[0]
+        return total / below, (half**2 * told[1] + (middle - mean) ** 2 * counts[1]) / below**2
+
+
+class Solved:
+    """The equations of a channel, solved once."""
+
+    def __init__(self, channel):
+        self.release, self.channel, self.plan = channel.release, channel, channel.plan
+        self.centres = self.release.copies if channel.subject == "rows" else None
         measured = [block.table for block in self.plan.blocks]
-        self.unknowns = Unknowns(self.plan, measured + [table for table, _ in release.exact])
+        self.unknowns = Unknowns(self.plan, measured + [table for table, _ in channel.exact])
         self._solve([self._equations(number, block) for number, block in enumerate(self.plan.blocks)])
 
     def _equations(self, number, block):
         """White rows and values, and by row what is added where all noises of the block are one more."""
         variance = gaussian_variance if self.plan.noise == "gaussian" else laplace_variance
-        spread = sum(map(variance, self.release.layers(block.scale, number)))
+        spread = sum(map(variance, self.channel.layers(number)))
         if block.kind == "rows":
             sums = blocks.columns(self.plan, block).T
             rows, noise = sums @ self.unknowns.rows(block.table), [np.eye(len(sums))]
@@ -94,13 +129,13 @@ class Answers:
             noise = [D for _, D, _ in parts]
         white = blocks.kron([np.linalg.inv(np.linalg.cholesky(D @ D.T)) for D in noise]) / math.sqrt(spread)
         shift = white @ blocks.kron([D.sum(axis=1)[:, None] for D in noise])[:, 0]
-        centre = self.release.copies.mean if self.release.copies else 0
-        return white @ rows, white @ self.release.values[number].astype(float) - centre * shift, shift
+        centre = self.centres.mean if self.centres else 0
+        return white @ rows, white @ self.channel.values[number].astype(float) - centre * shift, shift
 
     def _known(self):
         """Rows that are known: exact tables, and the cells that are empty whatever the data."""
         domain, rows, values = self.plan.domain, [np.zeros((0, len(self.unknowns.numbers)))], [np.zeros(0)]
-        for table, counts in self.release.exact:
+        for table, counts in self.channel.exact:
             rows.append(self.unknowns.rows(table))
             values.append(counts.astype(float))
         conditions = [where.parse(text, domain) for text in self.release.zeros]
@@ -142,6 +177,6 @@ class Answers:
         if np.abs(free - self.vt.T @ turned).max(initial=0) > 1e-8 * max(1.0, np.abs(free).max(initial=0)):
             return None
         weights = self.u @ (turned / self.s)
-        radius = self.release.copies.spread if self.release.copies else 0
+        radius = self.centres.spread if self.centres else 0
         centre = float(weights @ self.shift) ** 2 * radius * (radius + 1) / 3
         return float(query @ self.start + weights @ self.values), float(weights @ weights) + centre

@@ -229,44 +229,112 @@ class Spec:
         same("the empty cells are", release.zeros, [entry["where"] for entry in self.toml.get("zero", [])])
         if strategy.get("measure", "auto") != "auto":
             same("the strategy is", release.plan.strategy, strategy["measure"])
-        self._blocks(strategy.get("shares", []))
+        self._numbers()
+        for channel in release.channels:
+            if not channel.moved:
+                self._blocks(strategy.get("shares", []), channel)
         if "rows" in strategy:
             self._rows(strategy["rows"])
         if "asked" in self.toml:
             self.left.append("the questions that are measured themselves")
             return
-        expected, reasons = {}, {}
+        wanted, reasons = {}, {}
         try:
             for entry, table in self._expanded():
                 key = (self._named(table), repr(sorted(self._asked(table, entry.get("ask", {})).items())))
-                expected[key] = max(ratio(entry.get("weight", 1)), expected.get(key, 0))
+                self._wanted(entry, wanted.setdefault(key, {}))
                 if entry.get("exact"):
-                    reasons[key[0]] = entry["reason"]
+                    named = set(entry.get("sum", [])) | ({self.weight} if self.weight else set())
+                    for name in [None, *named]:
+                        reasons[f"sums of {name} by {key[0]}" if name else key[0]] = entry["reason"]
         except Beyond as error:
             self.left.append(str(error))
             return
+        summed = {name for weights in wanted.values() for name in weights} - {None}
+        same("the numbers are", {one.of["name"] for one in release.channels[1:]}, summed)
         for entry in self.toml.get("query", []):
-            expected[words(entry["sql"])] = ratio(entry.get("weight", 1))
-        sealed = []
-        for number, (table, weight) in enumerate(release.plan.workload):
-            ask = release.asked.get(number, {})
-            key = words(ask) if isinstance(ask, str) else (name_of(table), repr(sorted(ask.items())))
-            sealed.append((key, weight))
-            if isinstance(ask, str):
-                self._told(ask, name_of(table))
-        same("the tables are", dict(sealed), expected)
-        same("the number of tables is", len(sealed), len(expected))
+            wanted[words(entry["sql"])] = {None: ratio(entry.get("weight", 1))}
+        for channel in release.channels:
+            if not channel.moved:
+                self._workload(channel, wanted, strategy.get("objective", "total") in ("total", "relative"))
         declared = self.manifest["declared"]["invariants"]
         same("the exact tables are", dict(text.split(": ", 1) for text in declared), reasons)
 
-    def _blocks(self, shares):
+    def _wanted(self, entry, found):
+        """By number, and nothing for rows, the largest weight that a table is asked for with."""
+        weight, names = entry.get("weight", 1), list(entry.get("sum", []))
+        by_name = weight if isinstance(weight, dict) else dict.fromkeys(["count", *names], weight)
+        if entry.get("count", True):
+            rows = not self.weight or self.toml["weights"].get("unweighted", False)
+            count = ratio(by_name.get("count", 1))
+            for name, counts in [(None, rows)] + ([(self.weight, True)] if self.weight else []):
+                found[name] = max(count * counts, found.get(name, 0))
+        for name in names:
+            found[name] = max(ratio(by_name.get(name, 1)), found.get(name, 0))
+
+    def _workload(self, channel, wanted, weighed):
+        """The tables that a channel is asked for, and their weights where the least total is looked for."""
+        expected, sealed = {}, {}
+        for key, weights in wanted.items():
+            names = [name for name in weights if name and channel.subject == "rows"]
+            names = [name for name in names if self.numbers[name]["missing"] != "skip"]
+            if channel.of and channel.of["name"] in weights:
+                # Around 0 a sum needs no count, and the rows with a value are counted for their own sake.
+                share = self._share(channel.of["name"], channel.summed) or 1
+                expected[key] = weights[channel.of["name"]] * share
+            if not channel.of and (names or None in weights):
+                around = sum(weights[name] * self._share(name, False) for name in names)
+                expected[key] = weights.get(None, 0) + around
+        for number, (table, weight) in enumerate(channel.plan.workload):
+            ask, name = channel.asked.get(number, {}), self.release.domain.name_of(table)
+            key = words(ask) if isinstance(ask, str) else (name, repr(sorted(ask.items())))
+            sealed[key] = weight
+            if isinstance(ask, str):
+                self._told(ask, name)
+        if not weighed:
+            sealed, expected = dict.fromkeys(sealed), dict.fromkeys(expected)
+        same(f"the tables of {channel} are", sealed, expected)
+        same(f"the number of tables of {channel} is", len(channel.plan.workload), len(expected))
+
+    def _share(self, name, summed):
+        """The part of a sum's weight that its channel has, or that the counts beside it have."""
+        low, high = self.numbers[name]["low"], self.numbers[name]["high"]
+        return ((high - low if summed else high + low) / (2 * max(abs(low), abs(high)))) ** 2
+
+    def _numbers(self):
+        """The numbers and the weight of rows, as the spec has them."""
+        entries = [{**entry, "weighing": None} for entry in self.toml.get("amount", [])]
+        weights, self.numbers = self.toml.get("weights"), {}
+        if weights:
+            entries = [{**one, "weighing": "weighted" if one.get("weighted", True) else None} for one in entries]
+            named = {"name": weights["column"], "low": 0, **weights, "weighing": "weight"}
+            entries.append(named)
+        self.weight = named["name"] if weights else None
+        for entry in entries:
+            low, high, step = ratio(entry["low"]), ratio(entry["high"]), Fraction(10) ** 30
+            while "step" not in entry and step * 10 ** (3 if entry.get("square") else 6) > high - low:
+                step /= 10
+            told = {"low": low, "high": high, "step": ratio(entry["step"]) if "step" in entry else step}
+            told |= {key: entry.get(key) for key in ("name", "unit", "description", "weighing")}
+            self.numbers[told["name"]] = {**told, "missing": entry.get("missing", "stop")}
+            measured = bool(entry.get("measure_clamping", False)), bool(entry.get("square", False))
+            subjects = "rows moved to low", "sums of squares"
+            found = tuple(self.release.of(told["name"], subject) is not None for subject in subjects)
+            same(f"what is measured of {told['name']} is", found, measured)
+        for channel in self.release.channels[1:]:
+            unit = Fraction(1, 10 ** channel.of["places"])
+            found = {key: channel.of[key] * unit for key in ("low", "high", "step")}
+            found |= {key: channel.of.get(key) for key in ("name", "unit", "description", "weighing", "missing")}
+            same(f"{channel} are", found, self.numbers.get(channel.of["name"]))
+
+    def _blocks(self, shares, channel):
         """Blocks are of the strategy's kind; of three strategies just its tables, `given` at its shares."""
-        plan, name_of = self.release.plan, self.release.domain.name_of
+        plan, name_of = channel.plan, self.release.domain.name_of
         kinds = {"residual": {"component"}, "wavelet": {"differences"}, "fourier": {"coefficients"},
                  "matrix": {"rows"}, "bases": {"component", "bases"}}
         kinds = kinds.get(plan.strategy, {"table"})
         must(all(block.kind in kinds for block in plan.blocks), "the blocks are not those of the strategy")
-        asked = {table for table, _ in plan.workload if not self._is_exact(table)}
+        asked = {table for table, _ in plan.workload if not self._is_exact(table, channel)}
         found = sorted((name_of(block.table), block.scale) for block in plan.blocks)
         wanted = {
             "base": [name_of(self._join(asked))], "queries": sorted(map(name_of, asked)),
@@ -279,8 +347,9 @@ class Spec:
             parts = [scale * of[name] for name, scale in found]
             must(max(parts) <= min(parts) * (1 + Fraction(2, 10**6)), "the shares are not what the spec says")
 
-    def _is_exact(self, table):
-        tables = [dict(exact) for exact, _ in self.release.exact]
+    @staticmethod
+    def _is_exact(table, channel):
+        tables = [dict(exact) for exact, _ in channel.exact]
         return any(all(level <= exact.get(d, 0) for d, level in table) for exact in tables)
 
     @staticmethod

@@ -99,16 +99,19 @@ class Report:
         derived = self._passes("manifest's claims", claims.check)
         if derived:
             self.say("guarantee", "passed", claims.guarantee())
-        self.say("measurements", "passed", f"all {sum(map(len, release.values))} noisy integers decode")
-        if release.exact:
+        self.say("measurements", "passed", f"all {sum(map(len, release.rows.values))} noisy integers decode")
+        if release.rows.exact:
             tables = "; ".join(self.manifest["declared"]["invariants"])
-            counts = sum(len(counts) for _, counts in release.exact)
-            self.say("exact tables", "warning", f"{counts} counts WITHOUT NOISE, in {tables}")
+            counts = sum(len(found) for channel in release.channels for _, found in channel.exact)
+            self.say("exact tables", "warning", f"{counts} numbers WITHOUT NOISE, in {tables}")
         if release.zeros:
             self.say("zeros", "passed", f"empty whatever the data: {'; '.join(release.zeros)}")
         if release.truncation:
             scale, cut = release.truncation
             self.say("cut units", "passed", f"{cut} units had more rows than count (noise of scale {scale})")
+        for channel in release.channels[1:]:
+            held = f"{sum(map(len, channel.values))} noisy integers of {channel.of['name']}"
+            self.say(channel.subject, "passed", held)
         if release.copies and derived:
             copies = release.copies
             number = len(copies.recipients)

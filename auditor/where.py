@@ -10,7 +10,7 @@ from .errors import Beyond, Refused, must
 
 TOKEN = re.compile(r"""\s*(?:
     (?P<text>'(?:[^']|'')*') | (?P<name>"(?:[^"]|"")*") | (?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?) |
-    (?P<word>[^\W\d]\w*(?:-\w+)*) | (?P<sign><>|!=|<=|>=|[=<>(),.*;]))""", re.VERBOSE)
+    (?P<word>[^\W\d]\w*(?:-\w+)*) | (?P<sign><>|!=|<=|>=|[=<>(),.*;/+-]))""", re.VERBOSE)
 ROOM = 1 << 23
 WORDS = {"AND": np.logical_and, "OR": np.logical_or, "NOT": np.logical_not}
 AWAY = {"<>": "=", "!=": "=", ">": "<=", ">=": "<"}

@@ -68,6 +68,10 @@ class Wire:
         self.must(least <= count <= most, "has a list of too few or too many items")
         return [item() for _ in range(count)]
 
+    def bytes(self):
+        """A list of bytes."""
+        return self.take(self.unsigned(64))
+
     def choice(self, least, most):
         tag = self.byte()
         self.must(least <= tag <= most, "has a choice that does not exist")

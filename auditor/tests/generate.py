@@ -5,6 +5,7 @@ import random
 import subprocess
 
 STRATEGIES = ["residual", "queries", "base", "hierarchy", "cluster", "tables", "given", "wavelet", "fourier", "matrix", "bases", "auto", "dense", "sketch"]
+SUMMED = {"residual", "queries", "base", "tables", "bases", "auto"}
 GAUSSIAN = {"residual", "bases", "dense", "sketch"}
 
 
@@ -48,14 +49,19 @@ def spec(seed, folder):
             lines.append('noise = "laplace"')
     else:
         lines += _tables(rng, strategy, dimensions, folder, substitute)
+    numbers = []
+    if strategy in SUMMED:
+        # Drawn apart, so that specs without numbers stay what they were.
+        lines, numbers = _amounts(random.Random(f"{seed} numbers"), lines)
     with open(os.path.join(folder, f"s{seed}.toml"), "w") as file:
         file.write("\n".join(lines) + "\n")
     empty = [line for line in lines if line.startswith("where")]
     with open(os.path.join(folder, "rows.csv"), "w") as file:
-        file.write(",".join(["id"] + [name for name, *_ in dimensions]) + "\n")
+        file.write(",".join(["id"] + [name for name, *_ in dimensions] + [name for name, _ in numbers]) + "\n")
         for _ in range(rng.randint(50, 400)):
             row = [rng.choice(values) for values in columns]
             if not (empty and row[0] == columns[0][0] and row[1] == columns[1][0]):
+                row += [rng.choice(values) for _, values in numbers]
                 file.write(",".join([str(rng.randrange(150))] + row) + "\n")
     return strategy
 
@@ -92,6 +98,50 @@ def _dimensions(rng, strategy):
         found.append((name, text, values, levels))
         columns.append(values)
     return found, columns
+
+
+def _amounts(rng, lines):
+    """The lines with up to two numbers, summed in some tables, and with weights; columns and their values."""
+    columns, found, names = [], [], []
+    weights = rng.random() < 0.25
+    if weights:
+        found += ["[weights]", 'column = "w"', f"high = {rng.choice([8, 40])}"]
+        found += rng.choice([[], ["step = 0.5", "measure_clamping = true"], ['name = "weight"', "unweighted = true"]])
+        columns.append(("w", ["0", "1", "2.25", "37.5", "60"]))
+    for number in range(rng.choice([0, 1, 1, 2])):
+        low, high, step = rng.choice([(0, 1000, 1), (-20, 20, "0.5"), (100, 700, None), ("-2.5", 10, "1.25"), (-90, -10, 10)])
+        names.append("pqr"[number])
+        found += ["[[amount]]", f'name = "{names[-1]}"', f"low = {low}", f"high = {high}"]
+        plain = not weights or rng.random() < 0.4
+        # Where there is no weight nothing is said of it.
+        found += ["weighted = false"] if weights and plain else []
+        found += [f"step = {step}"] if step else []
+        values = ["-30", "0", "5.5", "12.75", "350", "999.5", "1e4"]
+        missing = rng.choice(["skip", "zero", "stop"] if plain else ["zero", "stop"])
+        if missing == "skip" or missing == "zero" and float(low) <= 0 <= high:
+            found.append(f'missing = "{missing}"')
+            values.append("")
+        found += ["square = true"] if plain and rng.random() < 0.3 else []
+        found += ["measure_clamping = " + rng.choice(["true", '"1/20"'])] if rng.random() < 0.3 else []
+        found += ['unit = "EUR"', 'description = "What it is"'] if rng.random() < 0.3 else []
+        columns.append((names[-1], values))
+    # No number is summed nowhere.
+    unused, more, at = list(names), [], 0
+    for line in lines:
+        if line == "[[table]]":
+            at += 1
+            some = unused if at == 1 else [name for name in names if rng.random() < 0.6]
+        elif line == "[strategy]" or line == "[[zero]]":
+            some = []
+        if line.startswith("weight = ") and at and some and rng.random() < 0.5:
+            line = "weight = { count = 2, " + ", ".join(f"{name} = {rng.randint(1, 4)}" for name in some) + " }"
+        more.append(line)
+        if line.startswith("of = ") and at and some:
+            more.append("sum = [" + ", ".join(f'"{name}"' for name in some) + "]")
+            if at > 1 and rng.random() < 0.2:
+                more.append("count = false")
+    head = next((place for place, line in enumerate(more) if line == "[[table]]"), len(more))
+    return more[:head] + found + more[head:], columns
 
 
 def _tables(rng, strategy, dimensions, folder, substitute):
