@@ -6,12 +6,11 @@ import math
 import sys
 from pathlib import Path
 
-from . import minisign, project, select
-from .container import File
-from .errors import Beyond, Refused
+from . import project, where
+from .container import File, Key
 from .release import Release
 from .solve import Answers
-from .texts import safe
+from .wire import Beyond, Refused, safe
 from .verify import Report
 
 
@@ -22,7 +21,7 @@ def ask(path, question):
     if release.projection:
         found = project.answer(project.Projected(release), question)
     else:
-        found = select.answer(Answers(release), question)
+        found = where.answer(Answers(release), question)
     errors = [None if variance is None else math.sqrt(variance) for _, _, variance in found]
     return [{**row[0], "estimate": row[1], "std_error": error} for row, error in zip(found, errors)]
 
@@ -40,7 +39,7 @@ def main():
             lines = [" ".join(map(str, row.values())) for row in found["rows"]]
         else:
             key = Path(args.key).read_text("utf-8") if args.key and Path(args.key).exists() else args.key
-            report = Report(args.file, minisign.Key(key.strip().splitlines()[-1].strip()) if key else None)
+            report = Report(args.file, Key(key.strip().splitlines()[-1].strip()) if key else None)
             found = report.json()
             lines = ["{outcome:9}  {what:20}  {detail}".format(**check) for check in report.checks]
             lines.append({"whole": "WHOLE, NOT VERIFIED"}.get(report.verdict, report.verdict.upper()))

@@ -2,9 +2,9 @@
 
 from fractions import Fraction
 
-from . import approximate, cost, loss
-from .errors import must
+from . import cost, loss
 from .project import room
+from .wire import must
 
 CONVERSION = "zCDP to (ε, δ) by Canonne, Kamath & Steinke 2020, Corollary 13, minimised over α"
 EXACT_LAW = "the exact law of the privacy loss of all noises of this release together"
@@ -120,8 +120,8 @@ class Claims:
             epsilon = loss.confirmed(self.release, str(said.get("epsilon")), self.delta)
             law = {"conversion": EXACT_LAW, "accounting": "exact"}
             return {"delta": decimal(self.delta), "epsilon": epsilon, **law}
-        epsilon = approximate.epsilon(self.cost.total, self.delta)
-        shown = approximate.shown(epsilon, self.release.file.version)
+        epsilon = loss.epsilon(self.cost.total, self.delta)
+        shown = loss.shown(epsilon, self.release.file.version)
         return {"delta": decimal(self.delta), "epsilon": shown, "conversion": CONVERSION}
 
     def _sums(self):

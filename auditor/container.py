@@ -1,12 +1,18 @@
-"""The file: header, table of sections, manifest, signature, in the order of checks that the format says."""
+"""The file: header, table of sections, manifest, signature, in the order of checks that the format says; keys
+and signatures as minisign writes them."""
 
+import base64
+import binascii
+import hashlib
 import struct
 from fractions import Fraction
 
 from blake3 import blake3
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from . import manifest, minisign
-from .errors import must
+from . import manifest
+from .wire import must, Refused
 
 MAGIC = b"\x8dMARGINS"
 CRITICAL = 0x8000_0000
@@ -14,11 +20,54 @@ KINDS = ["", "domain", "plan", "spec", "attachment", "measurements", "exact", "z
          "truncation", "workload", "copies", "sums"]
 NOT_CRITICAL = {"spec", "attachment", "workload"}
 SECOND = {"truncation", "workload", "copies", "sums"}
+UNTRUSTED = "untrusted comment: signature by margins, verify with minisign"
+TRUSTED = "trusted comment: "
+NOT_PRIVATE = "RWR0TOycRz0cUe0S537v4VMiB75JoiMrJuy5lPkkqxOEycRPjI4rtxVb"
 MOST = {"exact": 4096, "zero": 1024, "attachment": 65536, "measurements": 65536, "sums": 65536}
 
 
 def hash_of(data):
     return blake3(data).hexdigest()
+
+
+def _base64(text, letters):
+    try:
+        data = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise Refused("base64 is malformed") from None
+    must(len(text) == letters and base64.b64encode(data).decode() == text, "base64 is malformed")
+    return data
+
+
+class Key:
+    """A public key: a number of 8 bytes and 32 bytes of Ed25519."""
+
+    def __init__(self, line):
+        self.line, data = line, _base64(line, 56)
+        must(data[:2] == b"Ed", "the public key is of another algorithm")
+        self.number, self.point = data[2:10], data[10:]
+
+    def check(self, signature, message):
+        try:
+            Ed25519PublicKey.from_public_bytes(self.point).verify(signature, message)
+        except (InvalidSignature, ValueError):
+            raise Refused("the signature is not valid") from None
+
+
+def check_signature(key, data, signature, comment):
+    """Refuses a `signature` that is not that of `data` by `key` under this trusted comment."""
+    try:
+        lines = signature.decode("utf-8").split("\n")
+    except UnicodeDecodeError:
+        raise Refused("the signature is not text") from None
+    must(len(lines) == 5 and lines[4] == "", "the signature has not four lines")
+    must(lines[0] == UNTRUSTED, "the signature's first line is another one")
+    must(lines[2] == TRUSTED + comment, "the signature's comment does not name this release")
+    first, last = _base64(lines[1], 100), _base64(lines[3], 88)
+    must(first[:2] == b"ED", "the signature is of another algorithm")
+    must(first[2:10] == key.number, "the signature is by a key of another number")
+    key.check(first[10:], hashlib.blake2b(data).digest())
+    key.check(last, first[10:] + comment.encode("utf-8"))
 
 
 class Section:
@@ -51,10 +100,10 @@ class File:
         self.manifest = manifest.parse(text)
         self.strange = manifest.check(self.manifest)
         self.name = self.manifest["about"]["name"]
-        self.key = minisign.Key(self.manifest["signer"]["public_key"])
+        self.key = Key(self.manifest["signer"]["public_key"])
         named = f"margins release {self.name}, format {self.version}"
         self.comment = f"{named}, blake3 of manifest {hash_of(text)}"
-        minisign.verify(self.key, text, data[end:], self.comment)
+        check_signature(self.key, text, data[end:], self.comment)
         self._says()
         self._private()
 
@@ -94,7 +143,7 @@ class File:
         top = self.manifest
         must(top["format"] == self.version, "the manifest's format is not that of the header")
         test = top["signer"]["kind"] == "NOT PRIVATE test"
-        known = self.key.point == minisign.Key(minisign.NOT_PRIVATE).point
+        known = self.key.point == Key(NOT_PRIVATE).point
         must(top["not_private"] == test == known, "the manifest does not agree with itself on NOT PRIVATE")
         later = [name for name in ("dataset", "account", "recipient") if top.get(name) is not None]
         must(self.version == 2 or not later, f"a file of format 1 has no {later}")

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from . import blocks
-from .errors import Beyond
+from .wire import within
 
 SUM = "the sum over all blocks"
 CELLS = "the exact maximum over all cells"
@@ -125,8 +125,7 @@ class Part:
             return 2 * any(d in dimensions for d, _ in block.table)
         squares, low, high = 1, 1, 1
         for (d, _), (same, other) in zip(block.table, self.products[block]):
-            if other is None:
-                raise Beyond("components of dimensions of more than 4096 categories")
+            within(other is not None, "components of dimensions of more than 4096 categories")
             seen = other if d in dimensions else same
             squares *= int(max(same))
             ends = [a * b for a in (low, high) for b in (int(min(seen)), int(max(seen)))]
@@ -161,13 +160,11 @@ class Part:
     def _of_rows(self):
         """Cells of the table of all dimensions under rows; those with equal columns are alike."""
         plan, domain, finest = self.plan, self.plan.domain, {}
-        if any(block.kind != "rows" for block in plan.blocks):
-            raise Beyond("rows beside other blocks")
+        within(all(block.kind == "rows" for block in plan.blocks), "rows beside other blocks")
         for d, level in (pair for block in plan.blocks for pair in block.table):
             finest[d] = max(level, finest.get(d, 0))
         join = tuple(sorted(finest.items()))
-        if domain.cells(join) > 1 << 20:
-            raise Beyond("rows over more than 2^20 cells together")
+        within(domain.cells(join) <= 1 << 20, "rows over more than 2^20 cells together")
         columns = {one: blocks.columns(plan, one)[domain.above(join, one.table)] for one in plan.blocks}
         whole = np.hstack(list(columns.values()))
         distinct = np.unique(whole, axis=0, return_index=True)[1]

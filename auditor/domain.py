@@ -4,9 +4,7 @@ import math
 
 import numpy as np
 
-from . import texts
-from .errors import must
-from .wire import Wire
+from .wire import harmless, Wire
 
 
 class Level:
@@ -77,7 +75,7 @@ def decode(data):
         return low, high, tag == 2
 
     def text():
-        return texts.harmless(wire.text(4096))
+        return harmless(wire.text(4096))
 
     def level():
         labels = (text(), wire.list(text, 1, 1 << 24))

@@ -7,7 +7,7 @@ import io
 import numpy as np
 
 from .domain import Dimension, Level
-from .errors import Beyond, must
+from .wire import must, within
 
 
 def dimension(entry, attachment):
@@ -95,8 +95,7 @@ def _level(levels, entry):
     must(below.bounds, f"the level {name} groups numbers where there are none")
     whole = all(bound is None or bound[2] for bound in below.bounds)
     if "width" in entry:
-        if not whole:
-            raise Beyond("bands of intervals")
+        within(whole, "bands of intervals")
         first = min(bound[0] for bound in below.bounds if bound)
         group = lambda low: (low - first) // entry["width"]
     else:

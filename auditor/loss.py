@@ -1,4 +1,4 @@
-"""The exact law of a plan's privacy loss: δ at an ε, from above (docs/methods/loss.md).
+"""ρ as (ε, δ), and the exact law of a plan's privacy loss: δ at an ε, from above (docs/methods/loss.md).
 
 A unit moves integers by whole numbers `v` that noise of parameter `s²` is added to: the loss is `±ρ + S`,
 with `S = Σ (v/s²)z`. δ is the integral of the generating function of S along a line. To the noises one more
@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from .blocks import masks, multiplier
-from .errors import Beyond, must
+from .wire import must, within
 
 # How much of itself δ may be too large: by the additional noise, and by rounding of exponents up to `LARGE`.
 MORE, ROUNDED, LARGE = 1e-7, 1e-8, 1e7
@@ -147,8 +147,7 @@ def delta(parts, epsilon):
     # Sampling at this step adds only what is not negative, and little of it. Beyond the end the noise that
     # was added leaves e^-45.
     step, end = 2 * math.pi / (45 / theta + 10 * math.sqrt(spread / 2)), math.sqrt(90 / more)
-    if (spread * (theta + 1) + epsilon) * end > LARGE:
-        raise Beyond("a law with exponents beyond what doubles tell")
+    within((spread * (theta + 1) + epsilon) * end <= LARGE, "a law with exponents beyond what doubles tell")
     total = size = 0.0
     for first in range(0, math.ceil(end / step), CHUNK):
         t = step * np.arange(first, first + CHUNK)
@@ -176,8 +175,7 @@ def _least(f, guess):
 def is_within(release, epsilon, goal):
     """Whether the largest δ of a kind of cell is no more than `goal`, if that is not too near to tell."""
     most = max(delta(law, epsilon) for law in laws(release))
-    if goal < most < goal * (1 + NEAR):
-        raise Beyond("a δ that is as near to what is allowed as this program reckons")
+    within(not goal < most < goal * (1 + NEAR), "a δ that is too near to what is allowed")
     return most <= goal
 
 
@@ -192,3 +190,45 @@ def confirmed(release, text, goal):
     less = max(delta(law, epsilon - Fraction(1, 10**places)) for law in laws(release))
     must(less > goal * (1 - LOOSE), f"the law of all noises together has less ε than {text}")
     return text
+
+
+def log_delta(rho, epsilon):
+    """The least ln δ; x = α - 1 solves (2x+1)ρ - ε - ln(1+1/x) = 0."""
+    low, high = 1e-300, 1e300
+    while high / low > 1 + 1e-15:
+        x = math.sqrt(low) * math.sqrt(high)
+        if x in (low, high):
+            break
+        below = (2 * x + 1) * rho - epsilon - math.log1p(1 / x) < 0
+        low, high = (x, high) if below else (low, x)
+    return x * ((x + 1) * rho - epsilon) - math.log(x) - (x + 1) * math.log1p(1 / x)
+
+
+def epsilon(rho, delta):
+    """The least ε at this δ."""
+    must(0 < delta < 1, "δ is not a probability that can be reckoned with")
+    rho, goal, low, high = float(rho), math.log(delta), 0.0, 1.0
+    while log_delta(rho, high) > goal:
+        high *= 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if log_delta(rho, middle) > goal else (low, middle)
+    return high
+
+
+def shown(value, version):
+    """Rounded up to four decimals, since version 2 to four digits where it is below 0.1."""
+    decimals = 4 if version == 1 or value >= 0.1 else 3 - math.floor(math.log10(value))
+    return f"{math.ceil(round(value * 10**decimals, 7)) / 10**decimals:.{decimals}f}"
+
+
+def converts(rho, eps, delta):
+    """Whether ρ has no more than this δ, as far as doubles tell."""
+    return log_delta(float(rho), float(eps)) <= math.log(delta) + 1e-9 * (1 + abs(math.log(delta)))
+
+
+def is_largest(rho, eps, delta):
+    """Whether ρ is the largest for (ε, δ), or rounded down from it by no more than one part in 2^30."""
+    goal, rho, eps = math.log(delta), float(rho), float(eps)
+    slack = 1e-9 * (1 + abs(goal))
+    return log_delta(rho, eps) <= goal + slack and log_delta(rho * (1 + 2**-30), eps) >= goal - slack

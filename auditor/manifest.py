@@ -4,9 +4,7 @@ import datetime
 import json
 import re
 
-from . import texts
-from .errors import Refused, must
-from .wire import ascend
+from .wire import ascend, harmless, must, Refused
 
 KEY = re.compile(r"[a-z0-9_]+\Z")
 # The fields of each object. After the colon stands what a field holds: a text, a number, another object, or
@@ -67,7 +65,7 @@ def _plain(value, depth=0):
     must(not isinstance(value, float), "a number of the manifest is not whole")
     must(not isinstance(value, int) or abs(value) <= 2**53, "a number of the manifest is beyond 2^53")
     if isinstance(value, str):
-        texts.harmless(value, lines=True)
+        harmless(value, lines=True)
     if isinstance(value, dict):
         keys = ascend(list(value)) and all(KEY.match(key) for key in value)
         must(keys, "the manifest's keys do not ascend, or have other signs than a-z, 0-9 and _")

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from .errors import Beyond
-from .wire import Wire, ascend
+from .wire import ascend, Wire, within
 
 STRATEGIES = "residual queries base hierarchy cluster tables given wavelet fourier matrix bases".split()
 KINDS = "component table differences coefficients rows bases".split()
@@ -103,8 +102,7 @@ class Plan:
         """The component of the level, or a matrix: the first time with its entries, then without."""
         wire, told = self.wire, self._ways.get((d, level))
         way = wire.one_of("component", "again", "new", "weights")
-        if way == "weights":
-            raise Beyond("components with weights of nodes")
+        within(way != "weights", "components with weights of nodes")
         if way == "component":
             return way
         if way == "again":

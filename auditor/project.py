@@ -6,8 +6,8 @@ import statistics
 
 from blake3 import blake3
 
-from . import select
-from .errors import Beyond, must
+from . import where
+from .wire import Beyond, must, within
 
 
 def derived(context, data, length=8):
@@ -93,8 +93,7 @@ class Projected:
             told = {(value * self.held.buckets >> 64, 1 - 2 * (value & 1)) for value in values}
             if len({bucket for bucket, _ in told}) == len(told):
                 found.append(sum(sign * self.values[start + bucket] for bucket, sign in told))
-        if len(found) < 6:
-            raise Beyond("the mean of a sketch's rows")
+        within(len(found) >= 6, "the mean of a sketch's rows")
         return float(statistics.median(found))
 
 
@@ -114,7 +113,7 @@ def _listed(condition):
 
 def answer(projected, text):
     """Labels and estimates of SELECT … WHERE a = 'x' AND b IN (…) GROUP BY a, and variances."""
-    asked, held, domain = select.Select(text, projected.domain), projected.held, projected.domain
+    asked, held, domain = where.Select(text, projected.domain), projected.held, projected.domain
     values = _listed(asked.condition) if asked.condition else {}
     for d, is_text in held.key:
         must(d in values or not is_text, f"a text is asked for by name: {domain[d].name}")

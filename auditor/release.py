@@ -5,10 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from . import blocks, domain, sections, texts
-from .errors import Refused, must
+from . import blocks, domain, sections
 from .plan import Plan
-from .wire import least, packed
+from .wire import harmless, least, must, packed, Refused
 
 
 class Channel:
@@ -141,7 +140,7 @@ class Release:
         data = section.read()
         must(len(data) <= 65536, "a condition is too long")
         try:
-            return texts.harmless(data.decode("utf-8"), lines=True)
+            return harmless(data.decode("utf-8"), lines=True)
         except UnicodeDecodeError:
             raise Refused("a condition is not UTF-8") from None
 

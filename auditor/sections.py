@@ -3,10 +3,10 @@
 import re
 from types import SimpleNamespace
 
-from . import blocks, texts
+from . import blocks
 from .manifest import TEXTS
 from .plan import Plan
-from .wire import Wire, ascend, packed
+from .wire import ascend, harmless, packed, Wire
 
 # What rows add up to beside themselves, as the manifest calls it; the last two as `verify` does.
 SUBJECTS = ["sums", "rows with a value", "sums of squares", "rows moved to low", "rows moved to high"]
@@ -41,7 +41,7 @@ def workload(data, plan):
         wire.must(number < len(plan.workload), "has a table that is not asked for")
         table = dict(plan.workload[number][0])
         if wire.one_of("sums", "query") == "query":
-            return number, texts.harmless(wire.text(), lines=True)
+            return number, harmless(wire.text(), lines=True)
         asked = wire.list(lambda: sums(table), 1)
         wire.must(ascend([d for d, _ in asked]), "has dimensions that do not ascend")
         return number, dict(asked)
@@ -127,7 +127,7 @@ def sums(data, file_plan):
     tag = wire.choice(1, 11)
     wire.must(tag <= 5 or tag > 8, "has a choice that does not exist")
     found = SimpleNamespace(subject=SUBJECTS[tag % 8 - 1], exact=[], asked={})
-    of = {"name": texts.harmless(wire.text(4096)), "low": wire.signed(64), "high": wire.signed(64)}
+    of = {"name": harmless(wire.text(4096)), "low": wire.signed(64), "high": wire.signed(64)}
     of |= {"step": wire.unsigned(64), "places": wire.byte()}
     weighing, missing = divmod(wire.byte(), 16)
     usual = weighing <= 2 and 1 <= missing <= (2 if weighing else 3) and of["places"] <= 9
@@ -135,7 +135,7 @@ def sums(data, file_plan):
     of["missing"] = ["stop", "zero", "skip"][missing - 1]
     of |= {"weighing": ["", "weight", "weighted"][weighing]} if weighing else {}
     for key in "unit", "description":
-        of |= {key: text for text in wire.list(lambda: texts.harmless(wire.text()), 0, 1)}
+        of |= {key: text for text in wire.list(lambda: harmless(wire.text()), 0, 1)}
     step = of["step"]
     whole = step > 0 and of["low"] % step == of["high"] % step == 0 < of["high"] - of["low"] <= step << 24
     wire.must(whole, "has bounds that are not apart, or too far, or no multiples of the step")

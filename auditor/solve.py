@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from . import blocks, where
-from .errors import Beyond, Refused, must
+from .wire import must, Refused, within
 
 MOST = 6000
 
@@ -40,8 +40,8 @@ class Unknowns:
             if plan.domain.cells(table) <= MOST:
                 for name in self.names(table):
                     self.numbers.setdefault(name, len(self.numbers))
-            if max(len(self.numbers), plan.domain.cells(table)) > MOST:
-                raise Beyond(f"equations of more than {MOST} unknowns")
+            few = max(len(self.numbers), plan.domain.cells(table)) <= MOST
+            within(few, f"equations of more than {MOST} unknowns")
 
     def names(self, table):
         columns = [range(self.plan.domain[d].size(level)) for d, level in table]
@@ -88,8 +88,8 @@ class Answers:
         """Estimate and variance of COUNT, SUM or AVG; None where the release does not determine it."""
         of, weight = self.release.of, self.release.weight
         sums = of(name) if name else weight
-        if name and (not sums or sums.of.get("weighing") == "weighted" and figure != "SUM"):
-            raise Beyond("sums along dimensions, and means and counts of numbers that are weighted")
+        told = not name or sums and (sums.of.get("weighing") != "weighted" or figure == "SUM")
+        within(told, "sums along dimensions, and means and counts of numbers that are weighted")
         valued = of(name, "rows with a value") if name else None
         if figure == "COUNT" and (name or not weight):
             return self.table(table, weights, valued)
@@ -102,7 +102,9 @@ class Answers:
             return None
         total, mean, below = half * told[0] + middle * counts[0], 0, 1
         if figure == "AVG":
-            mean, below = total / counts[0], counts[0]
+            # Of nobody there is no mean.
+            below = counts[0] if abs(counts[0]) > 1e-7 else math.nan
+            mean = total / below
         return total / below, (half**2 * told[1] + (middle - mean) ** 2 * counts[1]) / below**2
 
 

@@ -7,10 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from . import approximate, blocks, lists, loss, where
+from . import blocks, lists, loss, where
 from .domain import Domain, Level
-from .errors import Beyond, Refused, must
-from .select import Select
+from .wire import Beyond, must, Refused, within
 
 
 def ratio(value):
@@ -71,8 +70,7 @@ class Spec:
         except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
             raise Refused(f"the sealed spec cannot be read: {error!r}") from None
         same("the attachments are", self.used, list(self.files))
-        if self.left:
-            raise Beyond(f"read again; left out: {'; '.join(dict.fromkeys(self.left))}")
+        within(not self.left, f"read again; left out: {'; '.join(dict.fromkeys(self.left))}")
         return "read again: its texts, unit, budget, dimensions and tables are those of plan and manifest"
 
     def _about(self):
@@ -120,7 +118,7 @@ class Spec:
             same("the budget is", budget, ratio(entry["rho"] if "rho" in entry else entry["epsilon"]))
         else:
             epsilon = ratio(entry["epsilon"])
-            fits = approximate.is_largest(budget, epsilon, self.delta) or self._by_law(epsilon)
+            fits = loss.is_largest(budget, epsilon, self.delta) or self._by_law(epsilon)
             must(fits, "the budget is not that of the spec's ε and δ")
 
     def _by_law(self, epsilon):
@@ -135,7 +133,7 @@ class Spec:
         fits, how = self._by_law(epsilon), "by the law of all noises together"
         if fits is None:
             how = f"by ρ: {loss.apart(self.release) or 'its format is the first'}"
-            fits = approximate.is_within(copies.budget if copies else self.held.budget, epsilon, self.delta)
+            fits = loss.converts(copies.budget if copies else self.held.budget, epsilon, self.delta)
         must(fits, f"at ε = {epsilon} the spec allows {self.delta}; it is more {how}")
         return f"at ε = {epsilon} the spec allows {self.delta}; it is no more {how}"
 
@@ -206,8 +204,7 @@ class Spec:
         """What an `ask` asks of a table, by dimension."""
         found = {}
         for key, word in ask.items():
-            if isinstance(word, list):
-                raise Beyond("intervals that are asked for")
+            within(not isinstance(word, list), "intervals that are asked for")
             for d, level in table:
                 if word != "cells" and key in (self.domain[d].name, self.domain[d].called(level)):
                     found[d] = word
@@ -225,7 +222,7 @@ class Spec:
                 yield from ((entry, table) for table in tables if len({d for d, _ in table}) == size)
 
     def _tables(self, strategy):
-        release, name_of = self.release, self.release.domain.name_of
+        release = self.release
         same("the empty cells are", release.zeros, [entry["where"] for entry in self.toml.get("zero", [])])
         if strategy.get("measure", "auto") != "auto":
             same("the strategy is", release.plan.strategy, strategy["measure"])
@@ -362,7 +359,7 @@ class Spec:
     def _told(self, sql, name):
         try:
             levels = [range(len(dimension.levels)) for dimension in self.domain]
-            table = next(iter(Select(sql, self.domain).rows(levels)))[0]
+            table = next(iter(where.Select(sql, self.domain).rows(levels)))[0]
             same("the table of a question is", name, self._named(table))
         except Beyond:
             self.left.append("a question beyond plain conditions")

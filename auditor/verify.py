@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from . import minisign, project
+from . import project
 from .claims import Claims
-from .container import File, hash_of
-from .errors import Beyond, Refused, must
+from .container import check_signature, File, hash_of
 from .release import Release
 from .solve import Answers
 from .spec import Spec
+from .wire import Beyond, must, Refused
 
 
 class Report:
@@ -81,7 +81,7 @@ class Report:
         return f"{len(self.file.sections)} sections, {length} bytes, every hash as signed"
 
     def _whole(self, beside):
-        minisign.verify(self.file.key, self.file.data, beside.read_bytes(), self.file.comment)
+        check_signature(self.file.key, self.file.data, beside.read_bytes(), self.file.comment)
         return "the file beside the release signs all its bytes"
 
     def _inside(self, release):

@@ -1,12 +1,14 @@
-"""Conditions as after WHERE: which cells meet them."""
+"""Conditions as after WHERE: which cells meet them. SELECT a, COUNT(*) or SUM(x) FROM t WHERE … GROUP BY a, over
+the cells of the coarsest table that tells it."""
 
 import functools
+import itertools
 import math
 import re
 
 import numpy as np
 
-from .errors import Beyond, Refused, must
+from .wire import must, Refused, within
 
 TOKEN = re.compile(r"""\s*(?:
     (?P<text>'(?:[^']|'')*') | (?P<name>"(?:[^"]|"")*") | (?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?) |
@@ -105,8 +107,7 @@ class Reader:
             found = either(self.many(lambda: compared("=")))
             self.expect(")")
         else:
-            if self.peek("LIKE", "ILIKE", "IS"):
-                raise Beyond("LIKE and IS")
+            within(not self.peek("LIKE", "ILIKE", "IS"), "LIKE and IS")
             sign = self.next("sign")[1]
             must(not negated and sign in ("=", "<", "<=", *AWAY), "a condition has no sign that compares")
             found = compared(sign)
@@ -135,8 +136,7 @@ def mentioned(condition):
 def met(condition, domain, dimensions):
     """Which cells of the finest table of some dimensions meet the condition, if there is one."""
     shape = [domain[d].size(domain[d].finest) for d in dimensions]
-    if math.prod(shape) > ROOM:
-        raise Beyond("what tells very many cells apart")
+    within(math.prod(shape) <= ROOM, "what tells very many cells apart")
     if not condition:
         return np.ones(math.prod(shape), dtype=bool)
     head, *parts = condition
@@ -157,8 +157,7 @@ def _compared(level, sign, kind, text):
             same = np.array([bound == (float(text), float(text), True) for bound in level.bounds])
         must(same.any(), f"there is no category {text!r} of {level.name}")
         return same
-    if kind == "text" and not level.bounds:
-        raise Beyond("comparisons of days")
+    within(kind != "text" or level.bounds, "comparisons of days")
     must(level.bounds, "a comparison asks for numbers where there are none")
     try:
         value = float(text)
@@ -186,4 +185,88 @@ def everywhere(conditions, domain, table):
     found = np.ones(domain.cells(table), dtype=bool)
     empty = met(whole, domain, dimensions)[domain.above(fine, classes)]
     np.logical_and.at(found, domain.above(fine, table), empty)
+    return found
+
+
+class Select:
+    """What is asked: `condition`, a tree or nothing, and `groups`, pairs of a dimension and a level."""
+
+    def __init__(self, text, domain):
+        self.domain, self.reader = domain, Reader(text.strip().removesuffix(";"), domain)
+        reader = self.reader
+        reader.expect("SELECT")
+        columns, self.figures = [], []
+        reader.many(lambda: self._figure() or columns.append(self._plain()))
+        within(reader.accept("FROM") and len(self.figures) == 1, "more than groups and one COUNT, SUM or AVG")
+        reader.name()
+        self.condition = reader.condition() if reader.accept("WHERE") else None
+        self.groups = []
+        if reader.accept("GROUP"):
+            reader.expect("BY")
+            self.groups = reader.many(self._plain)
+        plain = reader.at == len(reader.tokens) and len(dict(self.groups)) == len(self.groups)
+        within(plain, "more than WHERE and GROUP BY of plain columns")
+        must(set(columns) <= set(self.groups), "a column is selected and not grouped by")
+
+    def _figure(self):
+        """Whether a figure stands here: its name and of what, nothing of `*`, is kept."""
+        reader = self.reader
+        if not reader.peek("COUNT", "SUM", "AVG") or not reader.peek("(", ahead=1):
+            return False
+        figure, _ = reader.name().upper(), reader.expect("(")
+        plain = figure == "COUNT" and reader.accept("*")
+        self.figures.append((figure, None if plain else reader.name()))
+        within(reader.accept(")"), "figures of more than a number's name")
+        if reader.accept("AS"):
+            reader.name()
+        return True
+
+    def _plain(self):
+        reader = self.reader
+        plain = not (reader.peek("CASE", "DISTINCT", "*") or reader.peek("(", "*", "/", ahead=1))
+        within(plain, "other figures than COUNT, SUM and AVG")
+        return reader.column()
+
+    def rows(self, levels):
+        """The table at levels in use that is asked, and by row its labels and a weight for each cell."""
+        domain, groups = self.domain, dict(self.groups)
+        axes = sorted({*groups, *(mentioned(self.condition) if self.condition else ())})
+        table, cells = {d: domain[d].finest for d in axes}, met(self.condition, domain, axes)
+        for d in axes:
+            fine = [level for level in levels[d] if level >= groups.get(d, 0)]
+            table, cells = self._coarsest(table, cells, d, fine)
+        table = tuple(table.items())
+        inside = domain.above(table, self.groups)
+        nodes = itertools.product(*[range(domain[d].size(level)) for d, level in self.groups])
+        kept = tuple((d, level) for d, level in table if level)
+        for number, row in enumerate(nodes):
+            weights = cells & (inside == number)
+            if weights.any() or not self.groups:
+                names = {}
+                for (d, level), node in zip(self.groups, row):
+                    names[domain[d].called(level)] = domain[d].levels[level].labels[node]
+                yield kept, names, weights
+
+    def _coarsest(self, table, cells, d, levels):
+        """The table with the first of these levels in a dimension that still tells which cells are met."""
+        for level in levels:
+            coarse = {**table, d: level}
+            above = self.domain.above(tuple(table.items()), tuple(coarse.items()))
+            size = self.domain.cells(coarse.items())
+            every, some = np.ones(size, dtype=bool), np.zeros(size, dtype=bool)
+            np.logical_and.at(every, above, cells)
+            np.logical_or.at(some, above, cells)
+            if np.array_equal(every, some):
+                return coarse, every
+        raise Refused("no level in use tells that")
+
+
+def answer(answers, text):
+    """Rows of labels, estimate and variance."""
+    found = []
+    asked = Select(text, answers.plan.domain)
+    for table, labels, weights in asked.rows(answers.plan.levels):
+        row = answers.figure(table, weights.astype(float), *asked.figures[0])
+        must(row is not None, "no combination of what was measured tells that")
+        found.append((labels, *row))
     return found

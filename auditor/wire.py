@@ -1,4 +1,4 @@
-"""The encoding of domain, plan and the small sections: each value in the one way it can be written."""
+"""How values are written, each in one way; which texts there may be; and the two ways in which a file is not read."""
 
 import struct
 from fractions import Fraction
@@ -6,7 +6,29 @@ from math import gcd
 
 import numpy as np
 
-from .errors import Refused, must
+
+class Refused(Exception):
+    """The file breaks a rule of the format."""
+
+    outcome = "failed"
+
+
+class Beyond(Exception):
+    """The file may be sound, but this program does not go so far."""
+
+    outcome = "unchecked"
+
+
+def must(condition, why):
+    if not condition:
+        raise Refused(why)
+
+
+def within(condition, what):
+    """Whether this program goes so far: `what` is said where it does not."""
+    if not condition:
+        raise Beyond(what)
+
 
 LONG = {251: 2, 252: 4, 253: 8, 254: 16}
 
@@ -104,3 +126,22 @@ def packed(data, at, count):
     for place in range(width):
         raw |= bits[place:width * count:width].astype(np.uint64) << np.uint64(place)
     return (raw >> np.uint64(1)).astype(np.int64) ^ -(raw & np.uint64(1)).astype(np.int64), end
+
+
+def _acts(char, lines):
+    code = ord(char)
+    if lines and char in "\t\n\r":
+        return False
+    return code < 32 or 127 <= code < 160 or 0x2028 <= code <= 0x202E or 0x2066 <= code <= 0x2069
+
+
+def safe(text):
+    """For a terminal: what could act on it is shown and not sent."""
+    return "".join(f"\\u{{{ord(char):x}}}" if _acts(char, False) else char for char in text)
+
+
+def harmless(text, lines=False):
+    """No control characters, no line separators, nothing that turns the direction of writing."""
+    acts = any(_acts(char, lines) for char in text)
+    must(not acts, "a text has control characters, or some that turn the direction of writing")
+    return text

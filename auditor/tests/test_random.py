@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import pytest
 
-from auditor import errors, project, select
+from auditor import project, where, wire
 from auditor.container import File
 from auditor.cost import Cost
 from auditor.release import Release
@@ -62,20 +62,24 @@ def compare_answers(release, path, rng):
     for question in questions(release, rng):
         theirs = margins("query", path, question, "--json")
         try:
-            mine = project.answer(held, question) if release.projection else select.answer(held, question)
-        except errors.Refused:
+            mine = project.answer(held, question) if release.projection else where.answer(held, question)
+        except wire.Refused:
             assert theirs.returncode == 2, question
             continue
-        except errors.Beyond:
+        except wire.Beyond:
             continue
         assert theirs.returncode == 0, (question, theirs.stderr)
         rows = json.loads(theirs.stdout)["rows"]
         assert len(rows) == len(mine), question
         asked += len(rows)
         # Noise of sums is in their own unit.
-        most = max(1, *(row["std_error"] or 0 for row in rows))
+        most = max(1, *(abs(row["std_error"] or 0) for row in rows if abs(row["estimate"] or 0) < 1e12))
         for row, (labels, estimate, variance) in zip(rows, mine):
             assert {key: str(row[key]) for key in labels} == labels, question
+            # Of nobody there is no mean; where zero is a rounding error there is one beyond all bounds.
+            if row["estimate"] is None or "AVG" in question and abs(row["estimate"]) > 1e12:
+                assert math.isnan(estimate), question
+                continue
             assert math.isclose(estimate, row["estimate"], rel_tol=1e-9, abs_tol=1e-9 * most), question
             assert (variance is None) == (row["std_error"] is None)
             assert variance is None or math.isclose(variance, row["std_error"] ** 2, rel_tol=1e-9, abs_tol=1e-9 * most**2), question

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from auditor import errors
+from auditor import wire
 from auditor.__main__ import ask
 from auditor.container import File
 from auditor.tests import forge
@@ -22,7 +22,7 @@ def test_answers(path):
     for question in json.loads(path.with_suffix(".json").read_text()):
         try:
             rows = ask(path, question["sql"])
-        except errors.Beyond:
+        except wire.Beyond:
             continue
         asked += 1
         assert len(rows) == len(question["rows"])
@@ -58,11 +58,11 @@ def test_every_byte_counts(path):
     """A file with one byte changed does not open."""
     data = path.read_bytes()
     for at in range(0, len(data), 7):
-        with pytest.raises(errors.Refused):
+        with pytest.raises(wire.Refused):
             file = File(data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1:])
             [section.read() for section in file.sections]
     for other in (data[:-1], data + b"\n", b""):
-        with pytest.raises(errors.Refused):
+        with pytest.raises(wire.Refused):
             File(other)
 
 
