@@ -11,7 +11,7 @@ GAUSSIAN = {"residual", "bases", "dense", "sketch"}
 
 def margins():
     root = os.path.join(os.path.dirname(__file__), "..", "..", "target")
-    found = [os.environ.get("MARGINS")] + [os.path.join(root, kind, "margins") for kind in ("release", "debug")]
+    found = [os.environ.get("MARGINS_COMMAND")] + [os.path.join(root, kind, "margins") for kind in ("release", "debug")]
     return next((path for path in found if path and os.path.exists(path)), None)
 
 

@@ -1,6 +1,6 @@
 """Releases of random specs, read by both programs: the same checks, costs equal as fractions, answers to 1e-9.
 
-`AUDITOR_SPECS` says of how many specs (28 if it is not set, 200 for all); `MARGINS` where the command is.
+`AUDITOR_SPECS` says of how many specs (28 if it is not set, 200 for all); `MARGINS_COMMAND` where the command is.
 """
 
 import json
