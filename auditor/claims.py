@@ -105,9 +105,8 @@ class Claims:
             who = "every row"
         whether = {"add-remove": "whether it is in the data or not",
                    "substitute": "whatever it says (the number of rows is public)"}[self.held.neighbours]
-        kind = "zero-concentrated" if self.rho else "pure"
-        protects = f"{self.sign} <= {self.release.budget} of {kind} differential privacy"
-        note = f"{protects} for {who}, {whether}."
+        kind = ("zero-concentrated" if self.rho else "pure") + " differential privacy"
+        note = f"{self.sign} <= {self.release.budget} of {kind} for {who}, {whether}."
         note += f" Rows without a {unit} are left out." if without == "drop" else ""
         note += f" The cost is {self.cost.case}." if self.cost.case != cost.SUM else ""
         return f"{note} {EXACT}" if self.release.rows.exact else note
@@ -119,22 +118,21 @@ class Claims:
         if "accounting" in said:
             epsilon = loss.confirmed(self.release, str(said.get("epsilon")), self.delta)
             law = {"conversion": EXACT_LAW, "accounting": "exact"}
-            return {"delta": decimal(self.delta), "epsilon": epsilon, **law}
-        epsilon = loss.epsilon(self.cost.total, self.delta)
-        shown = loss.shown(epsilon, self.release.file.version)
-        return {"delta": decimal(self.delta), "epsilon": shown, "conversion": CONVERSION}
+        else:
+            epsilon = loss.shown(loss.epsilon(self.cost.total, self.delta), self.release.file.version)
+            law = {"conversion": CONVERSION}
+        return {"delta": decimal(self.delta), "epsilon": epsilon, **law}
 
     def _sums(self):
         """Each channel beside rows; the numbers that were moved stand with the sums."""
         found = []
         for channel, spent in zip(filter(lambda one: not one.moved, self.release.channels[1:]), self.cost.sums):
-            name, subject = channel.of["name"], channel.subject
-            found.append({"subject": subject, "of": channel.of, "workload": self._workload(channel),
-                          "count": len(channel.plan.blocks), "cost": str(cost.total(spent))})
-            low = self.release.of(name, "rows moved to low")
-            if low and subject == "sums":
-                scale = str(sum(low.layers(0)))
-                found[-1]["clamping"] = {"scale": scale, "cost": str(cost.total(self.cost.moved[name]))}
+            said = {"subject": channel.subject, "of": channel.of, "workload": self._workload(channel)}
+            found.append({**said, "count": len(channel.plan.blocks), "cost": str(cost.total(spent))})
+            low = channel.subject == "sums" and self.release.of(channel.of["name"], "rows moved to low")
+            if low:
+                both = cost.total(self.cost.moved[channel.of["name"]])
+                found[-1]["clamping"] = {"scale": str(sum(low.layers(0))), "cost": str(both)}
         return found
 
     def _workload(self, channel):

@@ -101,8 +101,7 @@ class File:
         self.strange = manifest.check(self.manifest)
         self.name = self.manifest["about"]["name"]
         self.key = Key(self.manifest["signer"]["public_key"])
-        named = f"margins release {self.name}, format {self.version}"
-        self.comment = f"{named}, blake3 of manifest {hash_of(text)}"
+        self.comment = f"margins release {self.name}, format {self.version}, blake3 of manifest {hash_of(text)}"
         check_signature(self.key, text, data[end:], self.comment)
         self._says()
         self._private()
@@ -118,8 +117,7 @@ class File:
         at, sections, last = 32 + 56 * count, [], None
         for start in range(32, at, 56):
             tag, index, offset, length = struct.unpack("<IIQQ", self.data[start:start + 24])
-            follows = offset == at and length <= 1 << 30 and at + length <= end
-            must(follows, "the sections do not follow each other")
+            must(offset == at and length <= min(1 << 30, end - at), "the sections do not follow each other")
             new = Section(tag, index, self.data[at:at + length], self.data[start + 24:start + 56])
             if last and last.kind == new.kind:
                 ascends = tag == last.tag and index == last.index + 1
@@ -152,8 +150,7 @@ class File:
         for row, part in zip(rows, self.sections):
             said = [row["tag"], row["index"], row["length"], row["blake3"]]
             held = [part.tag, part.index, len(part.data), part.digest.hex()]
-            repeats = said == held and part.name in (None, row["name"])
-            must(repeats, "the manifest does not repeat the table")
+            must(said == held and part.name in (None, row["name"]), "the manifest does not repeat the table")
         said = [sources["domain"], sources["spec"]] + [item["blake3"] for item in sources["attachments"]]
         held = [part.digest.hex() for part in self.sections if part.name in ("domain", "spec", "attachment")]
         must(said == held, "the sources are not those of the sections")
@@ -165,5 +162,4 @@ class File:
             must(amount["currency"] == ("rho" if rho else "epsilon"), "an amount is in another currency")
         within = Fraction(privacy["cost"]["amount"]) <= Fraction(privacy["budget"]["amount"])
         must(within, "the cost is above the budget")
-        listed = len(plan["measurements"]) == min(plan["count"], 10000)
-        must(listed, "not as many measurements are listed as there are")
+        must(len(plan["measurements"]) == min(plan["count"], 10000), "not all measurements are listed")

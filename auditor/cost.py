@@ -74,8 +74,8 @@ class Cost:
         ends = [Part(channel, factor) for channel in release.channels if channel.moved]
         self.moved = {}
         for low, high in zip(ends[::2], ends[1::2]):
-            both = [low.alone, high.alone] if held.neighbours == "substitute" else [max(low.alone, high.alone)]
-            self.moved[low.channel.of["name"]] = both
+            both = sorted([low.alone, high.alone])
+            self.moved[low.channel.of["name"]] = both[held.neighbours == "add-remove":]
         extra = sum(self.moved.values(), [parts[0].price(1, parts[0].one(cut))] if cut else [])
         self.total = Fraction(sum(part.worst for part in parts) + sum(map(up, extra)), 1 << 96)
         if self.total > budget == sum(part.alone for part in parts) + sum(extra):

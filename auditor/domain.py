@@ -92,8 +92,7 @@ def decode(data):
         for above, level in zip(dimension.levels, dimension.levels[1:]):
             names.append(level.labels)
             whole = len(level.parents) == len(level) and len(level.bounds) in (0, len(level))
-            wire.must(whole, "does not give every label a parent and bounds")
-            parents = np.array_equal(np.unique(level.parents), range(len(above)))
-            wire.must(parents, "has a node without children, or no such parent")
+            whole = whole and np.array_equal(np.unique(level.parents), range(len(above)))
+            wire.must(whole, "does not give every label bounds and a parent, and every node a child")
     wire.must(all(len(set(some)) == len(some) for some in names), "has a name twice")
     return domain

@@ -42,8 +42,7 @@ def dimension(entry, attachment):
     below = list(range(len(levels[0])))
     for level, of in groups:
         of = of + more
-        above = [of[below.index(node)] for node in range(len(levels[-1]))]
-        _over(levels, level, above)
+        _over(levels, level, [of[below.index(node)] for node in range(len(levels[-1]))])
         below = [int(levels[-2].parents[node]) for node in below]
     for level in entry.get("levels", []):
         _level(levels, level)

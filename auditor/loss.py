@@ -199,8 +199,7 @@ def log_delta(rho, epsilon):
         x = math.sqrt(low) * math.sqrt(high)
         if x in (low, high):
             break
-        below = (2 * x + 1) * rho - epsilon - math.log1p(1 / x) < 0
-        low, high = (x, high) if below else (low, x)
+        low, high = (x, high) if ((2 * x + 1) * rho - epsilon - math.log1p(1 / x) < 0) else (low, x)
     return x * ((x + 1) * rho - epsilon) - math.log(x) - (x + 1) * math.log1p(1 / x)
 
 

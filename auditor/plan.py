@@ -78,8 +78,7 @@ class Plan:
             wire.must(wire.unsigned(64) == len(block.table), "does not give a basis for each dimension")
             block.ways = [self._basis(d, level) for d, level in block.table]
         block.scale = wire.rational()
-        most = 2**104 if self.noise == "gaussian" else 2**40
-        wire.must(block.scale <= most, "has more noise than can be drawn")
+        wire.must(block.scale <= 2 ** (104 if self.noise == "gaussian" else 40), "has too much noise to draw")
         for (d, level), way in zip(block.table, block.ways):
             fits = True
             if block.kind == "differences":
@@ -114,7 +113,6 @@ class Plan:
         wire.must(0 < rows < nodes <= 1024 and len(entries) == rows * nodes, "has a basis of another size")
         wire.must(max(map(abs, entries)) <= 1 << 20, "has a basis with too large entries")
         basis = np.array(entries, dtype=np.int64).reshape(rows, nodes)
-        coarse = np.eye(nodes - rows)[:, self.groups(d, level)]
-        whole = np.vstack([coarse, basis / max(1, np.abs(basis).max())])
-        wire.must(np.linalg.cond(whole) < 1e12, "has a basis that is singular")
+        parts = [np.eye(nodes - rows)[:, self.groups(d, level)], basis / max(1, np.abs(basis).max())]
+        wire.must(np.linalg.cond(np.vstack(parts)) < 1e12, "has a basis that is singular")
         return basis

@@ -34,8 +34,7 @@ def signs(coefficients, point):
 
 def room(held, domain):
     """How many bits a cell's number has, and whether that is its index among all cells."""
-    blocks = -(-held.rows // 64) if held.kind == "dense" else 1
-    bits = 64 - (blocks - 1).bit_length()
+    bits = 64 - ((-(-held.rows // 64) if held.kind == "dense" else 1) - 1).bit_length()
     cells = math.prod(domain[d].size(domain[d].finest) for d, _ in held.key)
     return bits, cells <= 1 << bits and not any(text for _, text in held.key)
 

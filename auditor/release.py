@@ -19,7 +19,7 @@ class Channel:
         self.plan, self.values, self.exact, self.asked = plan, values, exact, asked
         self.summed, self.moved = subject.startswith("sums"), subject.startswith("rows moved")
         if self.summed:
-            self.reach = sections.steps(of) ** (2 if subject == "sums of squares" else 1)
+            self.reach = sections.steps(of) ** (1 + subject.endswith("squares"))
 
     def layers(self, number, factor=None):
         return self.release.layers(self.plan.blocks[number].scale, self.first + number, factor)
@@ -39,17 +39,20 @@ class Release:
         self.truncation = self._maybe("truncation", sections.truncation)
         asked = self._maybe("workload", sections.workload, self.plan) or {}
         held = [sections.sums(section.read(), self.plan) for section in file.all("sums")]
-        self.cut = len(self.plan.blocks)
-        firsts = list(itertools.accumulate((len(sums.plan.blocks) for sums in held),
-                                           initial=self.cut + (self.truncation is not None)))
-        self.copies = self._maybe("copies", sections.copies, self.plan, self.truncation is not None, firsts[-1])
+        self.cut, truncated = len(self.plan.blocks), self.truncation is not None
+        firsts = [len(sums.plan.blocks) for sums in held]
+        firsts = list(itertools.accumulate(firsts, initial=self.cut + truncated))
+        self.copies = self._maybe("copies", sections.copies, self.plan, truncated, firsts[-1])
         self.held = self.projection or self.plan
         self.budget = Fraction(self.held.budget) / (self.copies.factor if self.copies else 1)
         self.zeros = [self._condition(section) for section in file.all("zero")]
         exact = [sections.exact(section.read(), self.domain) for section in file.all("exact")]
         self.channels = [Channel(self, 0, "rows", self.plan, [], exact, asked)]
         self.channels += [Channel(self, first, **vars(sums)) for first, sums in zip(firsts, held)]
-        self.rows = self.channels[0]
+        self.rows, *sums = self.channels
+        self.named = {(one.of["name"], one.subject): one for one in sums}
+        must(len(self.named) == len(sums), "a number comes twice")
+        self.weight = next((one for one in sums if one.of.get("weighing") == "weight"), None)
         self._numbers()
         self._declared(file.manifest)
         if self.projection:
@@ -60,12 +63,7 @@ class Release:
 
     def of(self, name, subject="sums"):
         """The channel of this subject of the number of this name, if there is one."""
-        found = (one for one in self.channels[1:] if (one.of["name"], one.subject) == (name, subject))
-        return next(found, None)
-
-    @property
-    def weight(self):
-        return next((one for one in self.channels[1:] if one.of.get("weighing") == "weight"), None)
+        return self.named.get((name, subject))
 
     def layers(self, scale, place, factor=None):
         """The scales of the noises in an integer of this copy, or of another; the first copy's is `scale`."""
@@ -83,11 +81,7 @@ class Release:
 
     def _numbers(self):
         """Channels that belong together are there, and no others."""
-        named = [(one.of["name"], one.subject) for one in self.channels[1:]]
-        must(len(set(named)) == len(named), "a number comes twice")
-        weights = {name for name, _ in named if self.of(name) and self.of(name).of.get("weighing") == "weight"}
-        must(len(weights) <= 1, "a file has two weights")
-        for name in {name for name, _ in named}:
+        for name in {name for name, _ in self.named}:
             must(name not in [dimension.name for dimension in self.domain], "a number has a dimension's name")
             all_of = {one.subject: one for one in self.channels[1:] if one.of["name"] == name}
             must("sums" in all_of, "there is something of a number beside its sums, and not these")
@@ -95,11 +89,11 @@ class Release:
             must(all(one.of == of for one in all_of.values()), "a number is told in two ways")
             skips = ("rows with a value" in all_of) == (of["missing"] == "skip")
             must(skips, "rows with a value are counted where they need not be, or the other way round")
-            sound = {None: True, "weight": of["low"] == 0, "weighted": bool(weights)}[weighing]
+            first = self.weight is all_of["sums"] and of["low"] == 0
+            sound = {None: True, "weight": first, "weighted": self.weight is not None}[weighing]
             must(sound and not (weighing and "sums of squares" in all_of), "a weight is not what it must be")
-            kinds = [one for subject, one in all_of.items() if not one.moved]
-            same = all([table for table, _ in one.exact] == [table for table, _ in kinds[0].exact] for one in kinds)
-            must(same, "other tables of one number are exact")
+            exact = {repr([table for table, _ in one.exact]) for one in all_of.values() if not one.moved}
+            must(len(exact) == 1, "other tables of one number are exact")
             self._possible(all_of)
             low, high = map(all_of.get, sections.SUBJECTS[3:])
             must((low is None) == (high is None), "values that were moved are counted at one end")

@@ -76,8 +76,7 @@ def copies(data, plan, truncated, measured):
     wire.must((copies.truncation > 0) == truncated, "has a scale of a truncation section that there is not")
     wire.must(copies.budget == plan.budget, "has another budget than the plan")
     before = mine if copies.mode == "nested" and plan.noise == "gaussian" else 0
-    whole = all(len(step) == measured for step in copies.steps)
-    wire.must(len(copies.steps) == before and whole, "has too few or too many steps or scales")
+    wire.must(list(map(len, copies.steps)) == [measured] * before, "has too few or too many steps or scales")
     return copies
 
 
@@ -96,8 +95,8 @@ def projection(data, domain):
     dimensions = [d for d, _ in held.key]
     known = len(set(dimensions)) == len(dimensions) and max(dimensions) < len(domain)
     wire.must(known, "has a key with a dimension that it must not have")
-    sound = min(held.max_rows, held.rows, held.sparsity) >= 1 and held.independence >= 4
-    wire.must(sound, "has a size that none may have")
+    least = min(held.max_rows, held.rows, held.sparsity, held.independence - 3)
+    wire.must(least >= 1, "has a size that none may have")
     return held
 
 
@@ -108,9 +107,8 @@ def exact(data, domain, least=0):
     wire.must(ascend([d for d, _ in table]), "has dimensions that do not ascend")
     known = all(d < len(domain) and 1 <= level <= domain[d].finest for d, level in table)
     wire.must(known, "has a level that does not exist")
-    cells = domain.cells(table)
     wire.must(wire.byte() >= 1, "has cells of no width")
-    counts, after = packed(data, wire.at - 1, cells)
+    counts, after = packed(data, wire.at - 1, domain.cells(table))
     wire.must(after == len(data), "has bytes that nothing says what they are")
     wire.must(least is None or (counts >= least).all(), "has a count that is negative")
     return table, counts
@@ -130,15 +128,13 @@ def sums(data, file_plan):
     of = {"name": harmless(wire.text(4096)), "low": wire.signed(64), "high": wire.signed(64)}
     of |= {"step": wire.unsigned(64), "places": wire.byte()}
     weighing, missing = divmod(wire.byte(), 16)
-    usual = weighing <= 2 and 1 <= missing <= (2 if weighing else 3) and of["places"] <= 9
+    usual = weighing <= 2 and 1 <= missing <= (2 if weighing else 3) and of["places"] <= 9 and of["step"] > 0
+    usual = usual and of["low"] % of["step"] == of["high"] % of["step"] == 0 < steps(of) <= 1 << 24
     wire.must(usual, "has a number that none may be")
     of["missing"] = ["stop", "zero", "skip"][missing - 1]
     of |= {"weighing": ["", "weight", "weighted"][weighing]} if weighing else {}
     for key in "unit", "description":
         of |= {key: text for text in wire.list(lambda: harmless(wire.text()), 0, 1)}
-    step = of["step"]
-    whole = step > 0 and of["low"] % step == of["high"] % step == 0 < of["high"] - of["low"] <= step << 24
-    wire.must(whole, "has bounds that are not apart, or too far, or no multiples of the step")
     found.of, found.plan = of, Plan(wire.bytes(), domain)
     for key in ("noise", "budget", "neighbours", "max_rows", "strategy", "rule", "levels"):
         wire.must(getattr(found.plan, key) == getattr(file_plan, key), f"has another {key} than the plan")

@@ -277,11 +277,9 @@ class Spec:
             names = [name for name in names if self.numbers[name]["missing"] != "skip"]
             if channel.of and channel.of["name"] in weights:
                 # Around 0 a sum needs no count, and the rows with a value are counted for their own sake.
-                share = self._share(channel.of["name"], channel.summed) or 1
-                expected[key] = weights[channel.of["name"]] * share
+                expected[key] = weights[channel.of["name"]] * (self._share(channel) or 1)
             if not channel.of and (names or None in weights):
-                around = sum(weights[name] * self._share(name, False) for name in names)
-                expected[key] = weights.get(None, 0) + around
+                expected[key] = weights.get(None, 0) + sum(weights[n] * self._share(channel, n) for n in names)
         for number, (table, weight) in enumerate(channel.plan.workload):
             ask, name = channel.asked.get(number, {}), self.release.domain.name_of(table)
             key = words(ask) if isinstance(ask, str) else (name, repr(sorted(ask.items())))
@@ -293,10 +291,11 @@ class Spec:
         same(f"the tables of {channel} are", sealed, expected)
         same(f"the number of tables of {channel} is", len(channel.plan.workload), len(expected))
 
-    def _share(self, name, summed):
+    def _share(self, channel, name=None):
         """The part of a sum's weight that its channel has, or that the counts beside it have."""
-        low, high = self.numbers[name]["low"], self.numbers[name]["high"]
-        return ((high - low if summed else high + low) / (2 * max(abs(low), abs(high)))) ** 2
+        number = self.numbers[name or channel.of["name"]]
+        low, high = number["low"], number["high"]
+        return ((high - low if channel.summed else high + low) / (2 * max(abs(low), abs(high)))) ** 2
 
     def _numbers(self):
         """The numbers and the weight of rows, as the spec has them."""

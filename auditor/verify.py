@@ -68,9 +68,7 @@ class Report:
             self.say("privacy", "failed", "NOT PRIVATE: everybody knows the noise or the key")
             self.say("signer", "failed", "the key everybody has")
         elif self.key is None:
-            throw_away = self.manifest["signer"]["kind"] == "throw-away"
-            why = "the key was made for this file" if throw_away else "no public key was given"
-            self.say("signer", "warning", f"{why}: nothing shows who made it")
+            self.say("signer", "warning", "no public key was given: nothing shows who made it")
         elif self.key.line == file.key.line:
             self.say("signer", "passed", "the given public key signed this release")
         else:
@@ -114,8 +112,7 @@ class Report:
             self.say(channel.subject, "passed", held)
         if release.copies and derived:
             copies = release.copies
-            number = len(copies.recipients)
-            self.say("recipient", "passed", f"{copies.name}'s copy, one of {number} ({copies.mode})")
+            self.say("recipient", "passed", f"{copies.name}'s copy, of {len(copies.recipients)} ({copies.mode})")
         self._passes("answers", lambda: self._answers(release))
         self._passes("spec", spec.check)
         if spec.delta is not None:

@@ -214,8 +214,7 @@ class Select:
         if not reader.peek("COUNT", "SUM", "AVG") or not reader.peek("(", ahead=1):
             return False
         figure, _ = reader.name().upper(), reader.expect("(")
-        plain = figure == "COUNT" and reader.accept("*")
-        self.figures.append((figure, None if plain else reader.name()))
+        self.figures.append((figure, None if (figure == "COUNT" and reader.accept("*")) else reader.name()))
         within(reader.accept(")"), "figures of more than a number's name")
         if reader.accept("AS"):
             reader.name()

@@ -1,11 +1,11 @@
 """Whether the time and memory of a release tell what is in the data: runs on data of as many rows and bytes.
 
-    python3 benches/timing.py target/release/margins [--rows 100000] [--rounds 60]
+    python3 benches/timing.py target/release/margins [--rows 100000] [--rounds 60] [--unit]
 
 In each round `margins release` runs once on each file, in random order, with a ledger of its own. A file's figure is compared
 with that of `base` in the same round: the mean of all differences but the fifth that is smallest and the fifth that is largest,
 against the same with random signs. What would have been found is the difference that this test notices with probability 0.9 at
-the level that is printed (0.01 for all comparisons but those with `longer` together: 0.05 percent to 0.2 percent each).
+the level of 0.01 for all comparisons together. With `--unit` rows have a unit, of which two count, and the units' numbers differ.
 """
 
 import argparse
@@ -25,7 +25,7 @@ title = "Made up"
 [data]
 path = "rows.csv"
 [privacy]
-unit = "row"
+unit = {unit}
 rho = 1
 [[dimension]]
 name = "sex"
@@ -42,6 +42,11 @@ up_to = 2
 measure = "residual"
 """
 AREAS = [f"a{n:02}" for n in range(40)]
+UNITS = {
+    "neighbour": "all rows of one unit are others",
+    "one unit": "all rows are of one unit",
+    "all apart": "each row is of a unit of its own",
+}
 WHAT = {
     "neighbour": "one row is another one",
     "one cell": "all rows are alike",
@@ -67,11 +72,21 @@ def files(rows, rng):
     }
 
 
-def write(folder, rows, rng):
-    for name, lines in files(rows, rng).items():
+def units(rows, rng):
+    """The same rows, of other units."""
+    base, own = files(rows, rng)["base"], [rng.randrange(rows // 2) for _ in range(rows)]
+    moved = [text if unit != own[0] else f"{'F' if text[0] == 'M' else 'M'}{text[1:]}" for text, unit in zip(base, own)]
+    given = lambda lines, ids: [f"{text},{unit:08}" for text, unit in zip(lines, ids)]
+    apart = rng.sample(range(rows), rows)
+    return {"base": given(base, own), "neighbour": given(moved, own), "one unit": given(base, [7] * rows), "all apart": given(base, apart)}
+
+
+def write(folder, rows, rng, unit):
+    text = '{ column = "id", max_rows = 2 }' if unit else '"row"'
+    for name, lines in (units if unit else files)(rows, rng).items():
         (folder / name).mkdir()
-        (folder / name / "s.toml").write_text(SPEC.format(areas=", ".join(f'"{area}"' for area in AREAS)))
-        (folder / name / "rows.csv").write_text("sex,area,age\n" + "\n".join(lines) + "\n")
+        (folder / name / "s.toml").write_text(SPEC.format(areas=", ".join(f'"{area}"' for area in AREAS), unit=text))
+        (folder / name / "rows.csv").write_text("sex,area,age" + ",id" * unit + "\n" + "\n".join(lines) + "\n")
 
 
 def measure(margins, folder):
@@ -96,10 +111,10 @@ def middle(differences):
 def compare(differences, level, rng, flips=4000):
     """The difference, how likely one as large is by chance, and what would have been found with probability 0.9."""
     found = middle(differences)
-    by_chance = sorted(abs(middle([d * rng.choice((-1, 1)) for d in differences])) for _ in range(flips))
-    chance = (1 + sum(one >= abs(found) for one in by_chance)) / (flips + 1)
-    normal = statistics.NormalDist()
-    deviation = statistics.fmean(one * one for one in by_chance) ** 0.5
+    flipped = lambda some: abs(middle([d * rng.choice((-1, 1)) for d in some]))
+    chance = (1 + sum(flipped(differences) >= abs(found) for _ in range(flips))) / (flips + 1)
+    normal, around = statistics.NormalDist(), [d - found for d in differences]
+    deviation = statistics.fmean(flipped(around) ** 2 for _ in range(flips)) ** 0.5
     return found, chance, deviation * (normal.inv_cdf(1 - level / 2) + normal.inv_cdf(0.9))
 
 
@@ -108,16 +123,18 @@ def main():
     parser.add_argument("margins")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--unit", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     rng, margins = random.Random(args.seed), str(Path(args.margins).resolve())
     folder = Path(tempfile.mkdtemp(prefix="timing-"))
     subprocess.run([margins, "keygen", "--no-passphrase", "--out", folder / "key"], check=True, stdout=subprocess.DEVNULL)
     # In a process of its own: what a program starts with counts into its peak.
-    writer = multiprocessing.get_context("fork").Process(target=write, args=(folder, args.rows, rng))
+    writer = multiprocessing.get_context("fork").Process(target=write, args=(folder, args.rows, rng, args.unit))
     writer.start()
     writer.join()
-    made = ["base", *WHAT]
+    what = UNITS if args.unit else WHAT
+    made = ["base", *what]
     for name in made:
         measure(margins, folder / name)
     load, rounds = os.getloadavg()[0], []
@@ -134,12 +151,12 @@ def main():
         for name in made:
             if name == "base":
                 continue
-            level = 0.01 / (len(figures) * (len(made) - 2))
+            level = 0.01 / (len(figures) * len(what))
             differences = [(one[name][at] - one["base"][at]) * scale[at] for one in rounds]
             found, chance, power = compare(differences, level, rng)
             seen = "DIFFERS" if chance <= max(level, 1 / 4001) else "no difference seen"
             print(f"  {name:9}  {found:+8.3f} ({100 * found / usual:+.2f} %), by chance {chance:.4f}; "
-                  f"{power:.3f} ({100 * power / usual:.2f} %) would be found: {seen}  ({WHAT[name]})")
+                  f"{power:.3f} ({100 * power / usual:.2f} %) would be found: {seen}  ({what[name]})")
     shutil.rmtree(folder)
 
 

@@ -32,7 +32,7 @@ def sign(data, comment):
 
 def make(version, sections, manifest):
     """The file again, with whatever hashes and lengths these sections have."""
-    names = ["", "domain", "plan", "spec", "attachment", "measurements", "exact", "zero", "projection", "truncation", "workload", "copies"]
+    names = ["", "domain", "plan", "spec", "attachment", "measurements", "exact", "zero", "projection", "truncation", "workload", "copies", "sums"]
     kind = lambda tag: names[tag & 0x7FFF_FFFF] if tag & 0x7FFF_FFFF < len(names) else "unknown"
     digest = [blake3(body).hexdigest() for _, _, body in sections]
     manifest = dict(manifest, not_private=False, signer={"kind": "throw-away", "public_key": KEY}, sections=[

@@ -70,6 +70,10 @@ LIES = [
     ("v1-base", 3, b'name       = "sex"', b'name       = "sex"\nconfirmed = false', "the spec is a draft"),
     ("v1-base", 3, b"[strategy]", b"#? a suggestion\n[strategy]", "the spec is a draft"),
     ("v1-base", 3, b'measure = "base"', b'measure = "queries"', "the strategy is not what the spec says"),
+    ("v2-amount", 3, b"step             = 0.5", b"step             = 5", "sums of pay are not what the spec says"),
+    ("v2-amount", 3, b"square           = true", b"square           = false", "what is measured of pay is not what the spec says"),
+    ("v2-amount", 3, b'sum = ["pay"]', b'weight = 2\nsum = ["pay"]', "the tables of rows are not what the spec says"),
+    ("v2-amount", 3, b'unit             = "EUR"', b'unit             = "USD"', "sums of pay are not what the spec says"),
     ("v2-sketch", 3, b"rows     = 1024", b"rows     = 4096", "the number of sums is not what the spec says"),
 ]
 
@@ -84,6 +88,19 @@ def test_lies_about_the_spec(stem, tag, old, new, why, tmp_path):
     path.write_bytes(forge.make(version, changed, manifest))
     failed = [check["detail"] for check in Report(str(path)).checks if check["outcome"] == "failed"]
     assert failed == [why]
+
+
+def test_lies_about_sums(tmp_path):
+    """Signed again, with any bit of what a section says of its number changed: kind, name, bounds, step, missing, unit."""
+    version, sections, manifest = forge.take((TESTS / "vectors/v2/v2-amount.margins").read_bytes())
+    place = next(at for at, (tag, _, _) in enumerate(sections) if tag & 0xFF == 12)
+    body, path = sections[place][2], tmp_path / "lie.margins"
+    for bit in range(8 * (body.index(b"EUR") + 3)):
+        changed = bytearray(body)
+        changed[bit // 8] ^= 1 << bit % 8
+        some = [[*one[:2], bytes(changed)] if at == place else one for at, one in enumerate(sections)]
+        path.write_bytes(forge.make(version, some, manifest))
+        assert Report(str(path)).verdict == "failed", bit
 
 
 @pytest.mark.parametrize("path", sorted(TESTS.glob("hostile/frozen/*.margins")), ids=lambda path: path.stem)

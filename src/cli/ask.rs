@@ -104,6 +104,8 @@ struct Asker<'a> {
     next: String,
     /// How many releases were made.
     made: u64,
+    /// The newest of them.
+    newest: PathBuf,
     /// Whether it was said that another run measures.
     waiting: bool,
     watch: Watch,
@@ -251,10 +253,10 @@ impl<'a> Asker<'a> {
         let ledger = Ledger::at(&path, &spec.account_name().id).map_err(|e| output::about(&path, &e))?;
         let ledger = ledger.watched(watch);
         let (chain, seen) = (Chain::default(), BTreeMap::new());
-        let (releases, next) = (Vec::new(), String::new());
+        let (releases, next, newest) = (Vec::new(), String::new(), PathBuf::new());
         let watch = watch.clone();
         let mut asker =
-            Asker { args, spec, chain, ledger, seen, releases, next, made: 0, waiting: false, watch };
+            Asker { args, spec, chain, ledger, seen, releases, next, made: 0, newest, waiting: false, watch };
         asker.look()?;
         Ok(asker)
     }
@@ -367,7 +369,18 @@ impl<'a> Asker<'a> {
         })
     }
 
+    /// Answers a question. What fails once something was measured for it does not undo that, and it is said.
     fn ask(&mut self, sql: &str, within: Rational) -> Result<Reply, Failure> {
+        let before = self.made;
+        let reply = self.answered(sql, within);
+        if reply.is_err() && self.made > before {
+            let newest = output::path(&self.newest);
+            output::warn(&format!("note: what follows came too late: {newest} is made, charged and whole"));
+        }
+        reply
+    }
+
+    fn answered(&mut self, sql: &str, within: Rational) -> Result<Reply, Failure> {
         if let Some(asked) = self.sums_of(sql)? {
             return self.ask_sums(sql, within, &asked);
         }
@@ -491,6 +504,7 @@ impl<'a> Asker<'a> {
         match compile::release(&spec, options, &means) {
             Ok(released) => {
                 (self.made, self.waiting) = (self.made + 1, false);
+                self.newest.clone_from(&released.sealed.path);
                 Ok(Some(released))
             }
             Err(CompileError::Seal(SealError::Exists(_))) => Ok(None),

@@ -422,17 +422,23 @@ fn made(
         let charged = charged.strip_suffix(NO_RELEASE).unwrap_or(&charged);
         let (all, mut files) = (writers.len(), Vec::new());
         for (writer, input) in writers.into_iter().zip(inputs) {
-            files.push(writer.seal(input, options.key)?);
-            let there = match files.len() {
+            let sealed = writer.seal(input, options.key);
+            // Where only the folder failed the file is there, too.
+            let named = files.len() + usize::from(matches!(sealed, Ok(_) | Err(SealError::Folder(_))));
+            let there = match named {
                 1 if all == 1 => "the release".to_owned(),
                 n if n == all => format!("all {n} files of the release"),
                 n => format!("{n} of the {all} files of the release"),
             };
             let folder = crate::visible::visible(&options.out.display().to_string()).into_owned();
-            watch.note(format!(
+            let stands = format!(
                 "{charged}; {there}, whole and signed, can be used and lies in {folder}: keep it, only the line of the ledger that closes \
                  the charge is missing. A second release would be charged again"
-            ));
+            );
+            if named > 0 {
+                watch.note(stands);
+            }
+            files.push(sealed?);
         }
         watch.tell(SEALED, 1, 1);
         let hashes: Vec<&str> = files.iter().map(|f| f.blake3.as_str()).collect();

@@ -24,7 +24,7 @@
 use super::file_name;
 use super::seal_error::SealError;
 use super::verify::sidecar_path;
-use super::{Release, ReleaseError, signature};
+use super::{MAX_SIGNATURE, Release, ReleaseError, signature};
 use crate::watch::{Passing, Watch};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
@@ -81,14 +81,17 @@ impl Place {
         let mut beside = self.temporary()?;
         beside.write_all(signature.as_bytes())?;
         beside.as_file().sync_all()?;
+        let before = self.signature();
         self.rename(beside, &self.minisig)?;
         if let Err(e) = self.rename(file, &self.path) {
-            if !self.replace {
-                let _ = fs::remove_file(&self.minisig);
-            }
+            // A release that is still there keeps its own signature.
+            let _ = match before {
+                Some(text) => fs::write(&self.minisig, text),
+                None => fs::remove_file(&self.minisig),
+            };
             return Err(e);
         }
-        self.sync()
+        self.sync().map_err(SealError::Folder)
     }
 
     /// The lock of the folder, where there is such a thing. That the folder can be read is needed in any case.
@@ -116,6 +119,12 @@ impl Place {
         Ok(())
     }
 
+    /// The signature that is there, if it is as short as all are.
+    fn signature(&self) -> Option<Vec<u8>> {
+        let short = fs::metadata(&self.minisig).is_ok_and(|there| there.len() <= MAX_SIGNATURE);
+        short.then(|| fs::read(&self.minisig).ok()).flatten()
+    }
+
     /// A file that vanishes unless it is given its name. Readable by whom the process's files
     /// usually are: a release is to be published.
     fn temporary(&self) -> io::Result<NamedTempFile> {
@@ -141,7 +150,7 @@ impl Place {
     }
 
     /// On Unix a new name is only safe when its folder is; elsewhere folders cannot be opened.
-    fn sync(&self) -> Result<(), SealError> {
+    fn sync(&self) -> io::Result<()> {
         #[cfg(unix)]
         File::open(&self.dir)?.sync_all()?;
         Ok(())
@@ -167,10 +176,8 @@ impl Place {
                 Ok(Err(TryLockError::Error(_))) | Err(_) => continue,
             }
             let _ = match self.completes(&entry.path()) {
-                Ok(true) => {
-                    fs::rename(entry.path(), &self.path).map_err(SealError::from).and_then(|()| self.sync())
-                }
-                _ => fs::remove_file(entry.path()).map_err(SealError::from),
+                Ok(true) => fs::rename(entry.path(), &self.path).and_then(|()| self.sync()),
+                _ => fs::remove_file(entry.path()),
             };
         }
         alive

@@ -11,6 +11,9 @@ pub enum SealError {
     /// The file could not be written.
     #[error("cannot write the release: {0}")]
     Io(#[from] io::Error),
+    /// The release has its name and is whole; whether a loss of power leaves it there is not known.
+    #[error("the release has its name, but its folder could not be put on the disk: {0}")]
+    Folder(io::Error),
     /// A release or its signature is there already.
     #[error("{0} exists; it is overwritten only with --replace")]
     Exists(PathBuf),
