@@ -1,6 +1,7 @@
 """What a block measures in one dimension of its table, by the way it is taken there."""
 
 import math
+from collections import Counter
 from functools import reduce
 
 import numpy as np
@@ -97,18 +98,31 @@ def products(plan, block):
 
 def _products(plan, d, level, way):
     nodes = plan.domain[d].size(level)
+    same = [sum(copies * by**2 for by, copies in steps) for steps in set(moved(plan, d, level, way))]
     if isinstance(way, np.ndarray):
-        gram = way.astype(object).T @ way.astype(object)
-        return np.diag(gram), gram[~np.eye(nodes, dtype=bool)]
+        return same, (way.astype(object).T @ way.astype(object))[~np.eye(nodes, dtype=bool)]
     if way == "component":
+        return same, [-nodes] if multiplier(np.bincount(plan.groups(d, level))) == nodes else None
+    return same, [0 if way == "table" else -1]
+
+
+def moved(plan, d, level, way):
+    """By node of a level by what a row there moves integers, and how many: sorted pairs."""
+    nodes = plan.domain[d].size(level)
+    if isinstance(way, np.ndarray):
+        return [tuple(sorted(Counter(abs(int(entry)) for entry in row if entry).items())) for row in way.T]
+    if way in ("table", "coefficients"):
+        return [((1, masks(nodes) if way == "coefficients" else 1),)] * nodes
+    sizes, groups = np.bincount(plan.groups(d, level)), plan.groups(d, level)
+    m, by_size = multiplier(sizes), {}
+    for size in map(int, set(sizes)):
         # A column is m times a node less m times its siblings' mean, rounded where that is not whole.
-        sizes = np.bincount(plan.groups(d, level))
-        m, same = multiplier(sizes), []
-        for size in map(int, set(sizes)):
-            mean = (2 * m + size) // (2 * size)
-            same.append((m - mean) ** 2 + (size - 1) * mean**2)
-        return same, [-nodes] if m == nodes else None
-    return [masks(nodes) if way == "coefficients" else 1], [0 if way == "table" else -1]
+        mean = (2 * m + size) // (2 * size)
+        found = Counter({1: int(size > 1)} if way == "differences" else {m - mean: 1})
+        if way == "component":
+            found[mean] += size - 1
+        by_size[size] = tuple(sorted((by, copies) for by, copies in found.items() if by and copies))
+    return [by_size[int(sizes[group])] for group in groups]
 
 
 def columns(plan, block):

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from .blocks import masks, multiplier
+from .blocks import moved
 from .wire import must, within
 
 # How much of itself δ may be too large: by the additional noise, and by rounding of exponents up to `LARGE`.
@@ -39,24 +39,6 @@ def apart(release):
     return "its cells are of too many kinds" if many else why
 
 
-def _steps(plan, d, level, way):
-    """By node of a level how many integers a unit there moves how far."""
-    nodes = plan.domain[d].size(level)
-    if isinstance(way, np.ndarray):
-        return [tuple(sorted(Counter(abs(int(entry)) for entry in row if entry).items())) for row in way.T]
-    if way in ("table", "coefficients"):
-        return [((1, masks(nodes) if way == "coefficients" else 1),)] * nodes
-    sizes, groups = np.bincount(plan.groups(d, level)), plan.groups(d, level)
-    m, by_size = multiplier(sizes), {}
-    for size in map(int, set(sizes)):
-        mean = (2 * m + size) // (2 * size)
-        moved = Counter({1: int(size > 1)} if way == "differences" else {m - mean: 1})
-        if way == "component":
-            moved[mean] += size - 1
-        by_size[size] = tuple(sorted((by, copies) for by, copies in moved.items() if by and copies))
-    return [by_size[int(sizes[group])] for group in groups]
-
-
 def _told(release):
     """How often blocks are measured in which ways with which s², and by dimension the kinds of its cells."""
     plan, ways, blocks = release.plan, [{} for _ in release.domain], Counter()
@@ -65,7 +47,7 @@ def _told(release):
         for (d, level), way in zip(block.table, block.ways):
             key = level, way if isinstance(way, str) else id(way)
             if key not in ways[d]:
-                ways[d][key] = _steps(plan, d, level, way)
+                ways[d][key] = moved(plan, d, level, way)
             keys.append((d, key))
         blocks[tuple(keys), float(sum(release.rows.layers(number)))] += 1
     return blocks, [_kinds(dimension, steps) for dimension, steps in zip(release.domain, ways)]
