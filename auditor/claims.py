@@ -15,7 +15,7 @@ SHIFTED = (
     "One of {} copies, each measured by itself, with noise around a secret centre. A centre does not protect "
     "against recipients who put their copies together: one known count, one public mean or the difference of "
     "two counts removes it. Together the copies cost the sum of what each costs alone.")
-CENTRE = "one whole number for all integers of this copy, uniform on {} to {}; intervals allow for it"
+CENTRE = "one whole number for all {} of this copy, uniform on {} to {}; intervals allow for it"
 EXACT = (
     "This is relative to the tables declared as published exactly: what they say is public, and the "
     "guarantee covers what the release tells beyond them.")
@@ -126,7 +126,8 @@ class Claims:
     def _sums(self):
         """Each channel beside rows; the numbers that were moved stand with the sums."""
         found = []
-        for channel, spent in zip(filter(lambda one: not one.moved, self.release.channels[1:]), self.cost.sums):
+        summed = [channel for channel in self.release.channels[1:] if not channel.moved]
+        for channel, spent in zip(summed, self.cost.sums):
             said = {"subject": channel.subject, "of": channel.of, "workload": self._workload(channel)}
             found.append({**said, "count": len(channel.plan.blocks), "cost": str(cost.total(spent))})
             low = channel.subject == "sums" and self.release.of(channel.of["name"], "rows moved to low")
@@ -182,9 +183,10 @@ class Claims:
         if copies is None:
             return {}
         number, nested = len(copies.recipients), copies.mode == "nested"
-        centre = CENTRE.format(copies.mean - copies.spread, copies.mean + copies.spread)
+        what = "counts" if self.cost.sums else "integers"
+        centre = CENTRE.format(what, copies.mean - copies.spread, copies.mean + copies.spread)
         return {
             "name": copies.name, "mode": copies.mode, "copies": number, "measuring": copies.measuring,
-            "joint_cost": self.amount(cost.joint(self.release)), "centre": None if nested else centre.replace("integers", "counts") if self.cost.sums else centre,
+            "joint_cost": self.amount(cost.joint(self.release)), "centre": None if nested else centre,
             "note": NESTED.format(number, self.sign, copies.budget) if nested else SHIFTED.format(number),
         }

@@ -101,7 +101,8 @@ class File:
         self.strange = manifest.check(self.manifest)
         self.name = self.manifest["about"]["name"]
         self.key = Key(self.manifest["signer"]["public_key"])
-        self.comment = f"margins release {self.name}, format {self.version}, blake3 of manifest {hash_of(text)}"
+        named = f"margins release {self.name}, format {self.version}"
+        self.comment = f"{named}, blake3 of manifest {hash_of(text)}"
         check_signature(self.key, text, data[end:], self.comment)
         self._says()
         self._private()

@@ -51,7 +51,7 @@ def proven(layers):
 
 class Cost:
     """What all channels cost in `total`, and what `case` of a worst case that is; `each` block's sensitivity
-    and cost by itself; what each channel beside rows costs, if blocks add up, and the numbers that were moved.
+    and cost by itself; what blocks of each channel beside rows cost, and the counts of what was moved.
 
     Sensitivities are squares under Gaussian noise, and absolute values under Laplace noise."""
 

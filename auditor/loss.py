@@ -28,7 +28,8 @@ def apart(release):
     """Why a release has no law of its own; None where it has one."""
     plan = release.plan
     reasons = {
-        "it is a projection": release.projection, "more than rows is measured": release.channels[1:], "its noise is pure": plan.noise != "gaussian",
+        "it is a projection": release.projection, "its noise is pure": plan.noise != "gaussian",
+        "more than rows is measured": release.channels[1:],
         "there are several recipients": release.copies,
         "a unit may change its cell": plan.neighbours != "add-remove",
         "a unit may have several rows": plan.max_rows > 1 or release.truncation,

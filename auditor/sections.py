@@ -53,7 +53,7 @@ def workload(data, plan):
 
 
 def copies(data, plan, truncated, measured):
-    """Which copy a file is. `truncated` is whether there is a truncation section, `measured` how many noises."""
+    """Which copy a file is, if there are `measured` measurements and, perhaps, a count of cut units."""
     wire = Wire(data, "section of copies")
     copies = SimpleNamespace(measuring=wire.take(16).hex())
     centres = wire.one_of("none", "from 0", "others")
@@ -120,7 +120,7 @@ def steps(of):
 
 
 def sums(data, file_plan):
-    """What is added up of which number, as the manifest has it; its plan, integers, exact tables, questions."""
+    """What is added up of which number, as the manifest has it; plan, integers, exact tables, questions."""
     wire, domain = Wire(data, "section of sums"), file_plan.domain
     tag = wire.choice(1, 11)
     wire.must(tag <= 5 or tag > 8, "has a choice that does not exist")

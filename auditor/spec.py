@@ -279,7 +279,8 @@ class Spec:
                 # Around 0 a sum needs no count, and the rows with a value are counted for their own sake.
                 expected[key] = weights[channel.of["name"]] * (self._share(channel) or 1)
             if not channel.of and (names or None in weights):
-                expected[key] = weights.get(None, 0) + sum(weights[n] * self._share(channel, n) for n in names)
+                expected[key] = weights.get(None, 0)
+                expected[key] += sum(weights[name] * self._share(channel, name) for name in names)
         for number, (table, weight) in enumerate(channel.plan.workload):
             ask, name = channel.asked.get(number, {}), self.release.domain.name_of(table)
             key = words(ask) if isinstance(ask, str) else (name, repr(sorted(ask.items())))
@@ -302,7 +303,7 @@ class Spec:
         entries = [{**entry, "weighing": None} for entry in self.toml.get("amount", [])]
         weights, self.numbers = self.toml.get("weights"), {}
         if weights:
-            entries = [{**one, "weighing": "weighted" if one.get("weighted", True) else None} for one in entries]
+            entries = [{**one, "weighing": one.get("weighted", True) and "weighted" or None} for one in entries]
             named = {"name": weights["column"], "low": 0, **weights, "weighing": "weight"}
             entries.append(named)
         self.weight = named["name"] if weights else None
@@ -319,8 +320,9 @@ class Spec:
             same(f"what is measured of {told['name']} is", found, measured)
         for channel in self.release.channels[1:]:
             unit = Fraction(1, 10 ** channel.of["places"])
-            found = {key: channel.of[key] * unit for key in ("low", "high", "step")}
-            found |= {key: channel.of.get(key) for key in ("name", "unit", "description", "weighing", "missing")}
+            texts = ("name", "unit", "description", "weighing", "missing")
+            found = {key: channel.of.get(key) for key in texts}
+            found |= {key: channel.of[key] * unit for key in ("low", "high", "step")}
             same(f"{channel} are", found, self.numbers.get(channel.of["name"]))
 
     def _blocks(self, shares, channel):

@@ -112,7 +112,7 @@ class Report:
             self.say(channel.subject, "passed", held)
         if release.copies and derived:
             copies = release.copies
-            self.say("recipient", "passed", f"{copies.name}'s copy, of {len(copies.recipients)} ({copies.mode})")
+            self.say("recipient", "passed", f"{copies.name}'s, of {len(copies.recipients)} ({copies.mode})")
         self._passes("answers", lambda: self._answers(release))
         self._passes("spec", spec.check)
         if spec.delta is not None:

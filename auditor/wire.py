@@ -1,4 +1,4 @@
-"""How values are written, each in one way; which texts there may be; and the two ways in which a file is not read."""
+"""How values are written, each in one way; which texts there may be; the two ways not to read a file."""
 
 import struct
 from fractions import Fraction
