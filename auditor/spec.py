@@ -303,7 +303,8 @@ class Spec:
         entries = [{**entry, "weighing": None} for entry in self.toml.get("amount", [])]
         weights, self.numbers = self.toml.get("weights"), {}
         if weights:
-            entries = [{**one, "weighing": one.get("weighted", True) and "weighted" or None} for one in entries]
+            entries = [{**one, "weighing": "weighted" if one.get("weighted", True) else None}
+                       for one in entries]
             named = {"name": weights["column"], "low": 0, **weights, "weighing": "weight"}
             entries.append(named)
         self.weight = named["name"] if weights else None

@@ -1,5 +1,5 @@
-"""Conditions as after WHERE, and which cells meet them; SELECT a, COUNT(*) FROM t WHERE … GROUP BY a, or SUM(x),
-over the cells of the coarsest table that tells it."""
+"""Conditions as after WHERE, and which cells meet them; SELECT a, COUNT(*), or SUM(x), FROM t WHERE …
+GROUP BY a, over the cells of the coarsest table that tells it."""
 
 import functools
 import itertools
