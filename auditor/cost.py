@@ -142,9 +142,7 @@ class Part:
             return alone, SUM
         used = sorted({d for block in plan.blocks for d, _ in block.table})
         plain = all(len(plan.levels[d]) == 2 for d in used)
-        if self.channel.summed:
-            return alone, SUM
-        if not plain or len(used) > 24 or len(plan.blocks) << len(used) > 1 << 24:
+        if self.channel.summed or not plain or len(used) > 24 or len(plan.blocks) << len(used) > 1 << 24:
             return alone, BOUND
         bases = any(isinstance(way, np.ndarray) for block in plan.blocks for way in block.ways)
         apart = [set(some) for size in range(1, len(used) + 1) for some in itertools.combinations(used, size)]

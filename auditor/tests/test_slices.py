@@ -68,10 +68,10 @@ def test_the_same_integers(release):
     assert held >= (2 if kind == "base" else 3)
     said = json.loads(margins("verify", path, "--json"))
     decoded = next(check for check in said["checks"] if check["what"] == "measurements")
-    assert f"{sum(map(len, read.values))} noisy integers" in decoded["detail"].replace(",", ""), decoded
+    assert f"{sum(map(len, read.rows.values))} noisy integers" in decoded["detail"].replace(",", ""), decoded
     if kind != "base":
         return
-    rng, (values,) = random.Random(7), read.values
+    rng, (values,) = random.Random(7), read.rows.values
     # What is added to the rows is noise of variance 1/2: of 2.3 million integers to a hundredth, and not the same in two slices.
     noise = values.astype(np.int64)
     for row in (path.parent / "rows.csv").read_text().splitlines()[1:]:

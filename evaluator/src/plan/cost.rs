@@ -269,9 +269,9 @@ fn of_channel(
     let signed = channel.measurements.iter().any(|m| m.block.is_signed());
     // Two rows in one cell may have values at both ends, so no two cells are the worst pair.
     let sums = matches!(channel.subject, Subject::Sum(_) | Subject::Squares(_));
-    if rows.is_none() && signed && !weighted && !sums && plan.neighbours == Neighbours::Substitute {
+    if rows.is_none() && signed && !weighted && plan.neighbours == Neighbours::Substitute {
         worst_case = WorstCase::Bound;
-        if let Some(joint) = joint::joint_cost(plan, channel, frame) {
+        if let Some(joint) = (!sums).then(|| joint::joint_cost(plan, channel, frame)).flatten() {
             total = total.min(joint);
             let exact = channel.measurements.iter().all(|m| m.block.form() != Form::Based);
             worst_case = if exact { WorstCase::Joint } else { WorstCase::Bound };
