@@ -251,9 +251,12 @@ class Spec:
         same("the numbers are", {one.of["name"] for one in release.channels[1:]}, summed)
         for entry in self.toml.get("query", []):
             wanted[words(entry["sql"])] = {None: ratio(entry.get("weight", 1))}
+        weighed = not summed or strategy.get("objective", "total") in ("total", "relative")
+        if not weighed:
+            self.left.append("weights of tables that are planned for the worst cell or for margins of sums")
         for channel in release.channels:
             if not channel.moved:
-                self._workload(channel, wanted, strategy.get("objective", "total") in ("total", "relative"))
+                self._workload(channel, wanted, weighed)
         declared = self.manifest["declared"]["invariants"]
         same("the exact tables are", dict(text.split(": ", 1) for text in declared), reasons)
 
