@@ -278,6 +278,20 @@ fn spent(error: CompileError, watch: &Watch) -> CompileError {
 /// How things stand between the charge and the first file.
 const NO_RELEASE: &str = "; there is no release of it";
 
+/// How things stand once some files have their names, and no line closes the charge.
+fn kept(named: usize, all: usize, out: &Path) -> String {
+    let there = match named {
+        1 if all == 1 => "the release".to_owned(),
+        n if n == all => format!("all {n} files of the release"),
+        n => format!("{n} of the {all} files of the release"),
+    };
+    let folder = crate::visible::visible(&out.display().to_string()).into_owned();
+    format!(
+        "{there}, whole and signed, can be used and lies in {folder}: keep it, only the line of the ledger that closes the charge is \
+         missing. A second release would be charged again"
+    )
+}
+
 /// The data file of a release: the one given, or the spec's own.
 fn data_file(spec: &Spec, options: &Options<'_>) -> Result<PathBuf, CompileError> {
     let given = options.data.map(Path::to_owned);
@@ -425,18 +439,8 @@ fn made(
             let sealed = writer.seal(input, options.key);
             // Where only the folder failed the file is there, too.
             let named = files.len() + usize::from(matches!(sealed, Ok(_) | Err(SealError::Folder(_))));
-            let there = match named {
-                1 if all == 1 => "the release".to_owned(),
-                n if n == all => format!("all {n} files of the release"),
-                n => format!("{n} of the {all} files of the release"),
-            };
-            let folder = crate::visible::visible(&options.out.display().to_string()).into_owned();
-            let stands = format!(
-                "{charged}; {there}, whole and signed, can be used and lies in {folder}: keep it, only the line of the ledger that closes \
-                 the charge is missing. A second release would be charged again"
-            );
             if named > 0 {
-                watch.note(stands);
+                watch.note(format!("{charged}; {}", kept(named, all, options.out)));
             }
             files.push(sealed?);
         }

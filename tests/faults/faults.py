@@ -259,7 +259,7 @@ def main():
     faults = Faults(args.margins, folder)
     for verb in args.verb or VERBS:
         cases = list(faults.cases(verb, args.all))
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        with concurrent.futures.ThreadPoolExecutor(max(2, os.cpu_count())) as pool:
             found = list(pool.map(lambda case: faults.check(verb, *case), cases))
         known = 0
         for (name, _), wrong in zip(cases, found):
