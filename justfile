@@ -40,10 +40,10 @@ timing rounds="60":
     cargo build --release --locked --quiet
     python3 benches/timing.py target/release/margins --rounds {{rounds}}
 
-# Mutation testing of what the guarantee rests on (.cargo/mutants.toml), a shard of it or of one file: just mutants 0/5 -F law/src/exact.rs
-mutants shard="0/1" *args:
+# Mutation testing of what the guarantee rests on (.cargo/mutants.toml), a shard of it or of one file: just mutants 0/5 -p margins-law -F law/src/exact.rs
+mutants shard="0/1" *args="--workspace":
     command -v cargo-mutants >/dev/null || cargo install --locked cargo-mutants
-    cargo mutants --workspace --shard {{shard}} --output target {{args}}
+    cargo mutants --shard {{shard}} --output target {{args}}
 
 # The R package: R CMD check, and the session in docs/r.md
 r:
