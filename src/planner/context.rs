@@ -127,10 +127,13 @@ impl<'a> Context<'a> {
         let mut cost = self.fit(&mut plan)?;
         if cost.total.is_zero() {
             // What is left beside exact tables has no cell that could change; or all of it is public.
-            return Err(if plan.rows().measurements.is_empty() {
-                PlanError::AllExact
-            } else {
-                PlanError::Public
+            return Err(match plan.rows().measurements.is_empty() {
+                true => PlanError::AllExact,
+                // A sum of all rows is planned as their number is, which has no component that anybody could change.
+                false if !request.beside.is_empty() => {
+                    PlanError::NotApplicable(measure.name(), NotApplicable::AllRows)
+                }
+                false => PlanError::Public,
             });
         }
         if let Some(share) = request.cut_units {
