@@ -153,14 +153,14 @@ impl Ord for Rational {
 }
 
 impl Rational {
-    /// For people: `1/2`, `1e-9`; where the exact ratio is long, nine decimals of it.
+    /// For people: `1/2`, `1e-9`; where the exact ratio is long, nine decimals of it, or six digits where it is very large or small.
     pub fn shown(self) -> String {
         let text = self.to_string();
         if self.num == 1 && self.den >= 1000 && 10u128.checked_pow(self.den.ilog10()) == Some(self.den) {
             format!("1e-{}", self.den.ilog10())
         } else if text.len() <= 15 {
             text
-        } else if self.to_f64() < 1e-4 {
+        } else if !(1e-4..1e15).contains(&self.to_f64()) {
             format!("{:.5e}", self.to_f64())
         } else {
             format!("{:.9}", self.to_f64())

@@ -13,7 +13,7 @@ use crate::answer::tell::pool::{Combined, Pool};
 use crate::answer::{Answers, QueryError, agreeing};
 use crate::compile::asked::{Need, Question, Target, spec_of};
 use crate::compile::{self, CompileError, Options, Released};
-use crate::cube::{Filter, Weighing};
+use crate::cube::Filter;
 use crate::exact::Rational;
 use crate::ledger::cells::Cells;
 use crate::ledger::published::{Found, look, one_charge};
@@ -241,12 +241,6 @@ impl<'a> Asker<'a> {
             return Err(Failure::Message(
                 "questions are measured over listed categories, and this is a projection".into(),
             ));
-        }
-        if let Some(weight) = spec.amounts.iter().find(|a| a.quantity.weighing == Weighing::Weight) {
-            return Err(Failure::Message(format!(
-                "rows have the weights {}, and a question that is measured by itself would count rows: ask for a table",
-                weight.quantity.name
-            )));
         }
         let path = account::file(&spec, args.ledger.as_deref()).map_err(failure)?;
         account::not_forgotten(&args.out).iter().for_each(|text| output::warn(text));

@@ -7,22 +7,35 @@ use crate::planner::copies::Copies;
 use crate::release::Currency;
 
 /// For `margins plan`: every recipient, and what the mode means.
-pub(super) fn text(copies: &Copies, currency: Currency) -> String {
+pub(super) fn text(copies: &Copies, currency: Currency, targets: usize) -> String {
     let symbol = currency.symbol();
+    let half = |margin: &Option<f64>| margin.map_or("–".into(), |m| format!("± {}", figure(m)));
+    let sums = copies.sums.first().map_or(&[][..], Vec::as_slice);
     let rows: Vec<Vec<String>> = (copies.plans.iter().zip(&copies.costs).zip(&copies.margins))
-        .map(|((plan, cost), margin)| {
-            vec![
+        .enumerate()
+        .map(|(at, ((plan, cost), margin))| {
+            let mut row = vec![
                 plan.recipient().unwrap_or_default().to_owned(),
                 format!("{} of {}", output::spent(cost.total), plan.budget.shown()),
-                margin.map_or("–".into(), |m| format!("± {}", figure(m))),
-            ]
+                half(margin),
+            ];
+            row.extend(copies.sums.get(at).into_iter().flatten().map(|(_, sum)| half(sum)));
+            if targets > 0 {
+                let kept = copies.kept.get(at).copied().flatten();
+                row.push(kept.map_or("–".into(), |kept| format!("{kept} of {targets}")));
+            }
+            row
         })
         .collect();
     let alone = format!("one copy, {symbol}");
     let count =
         if let [_] = &*copies.plans { "1 copy".into() } else { format!("{} copies", copies.plans.len()) };
     let mut out = format!("\n{count}, {}\n\n", copies.mode().map_or("", Mode::name));
-    out.push_str(&columns(&["recipient", &alone, "95 % margin of the worst cell"], &rows));
+    let of_sums: Vec<String> = sums.iter().map(|(name, _)| format!("of SUM({name})")).collect();
+    let mut head = vec!["recipient", &alone, "95 % margin of the worst cell"];
+    head.extend(of_sums.iter().map(String::as_str));
+    head.extend((targets > 0).then_some("targets met"));
+    out.push_str(&columns(&head, &rows));
     out.push_str(match copies.mode() {
         Some(Mode::Shifted { .. }) => {
             "  (the tables above are of the most precise copy and leave its centre out; the\n  margins here allow for it)\n"

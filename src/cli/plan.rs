@@ -26,6 +26,7 @@ use crate::preview;
 use crate::preview::loss::{Promised, told};
 use crate::preview::margins::Margins;
 use crate::preview::sums::{groups, target_of};
+use crate::preview::words::times;
 use crate::release::Currency;
 use crate::spec::{self, Spec};
 use crate::visible::visible;
@@ -232,11 +233,14 @@ fn plan_of_tables(
     out.push_str(&super::bases::text(&spec.cube, planned));
     out.push_str(&super::bases::even(&request, planned));
     out.push_str(&with_delta(planner::with_delta(&asked), planned));
+    let found = planner::targets::targets(&asked, planned)?;
+    let of = found.as_ref().map_or(0, |t| t.outcomes.len());
     if let Some(copies) = &choice.copies {
-        out.push_str(&super::copies::text(copies, Currency::of_tables(planned.plan.noise)));
+        out.push_str(&super::copies::text(copies, Currency::of_tables(planned.plan.noise), of));
     }
-    if let Some(t) = planner::targets::targets(&asked, planned)? {
-        out.push_str(&targets(&spec, planned, &t, all));
+    if let Some(t) = &found {
+        let whose = if choice.copies.is_some() { "targets of the most precise copy" } else { "targets" };
+        out.push_str(&targets(&spec, planned, t, (whose, all)));
     }
     out.push_str(&relative(&spec));
     out.push_str(&warnings(&spec));
@@ -430,7 +434,7 @@ fn warnings(spec: &Spec) -> String {
 }
 
 /// Which targets the plan meets, and what budget would meet them all.
-fn targets(spec: &Spec, planned: &Planned, targets: &Targets, all: bool) -> String {
+fn targets(spec: &Spec, planned: &Planned, targets: &Targets, (whose, all): (&str, bool)) -> String {
     let p = &planned.plan;
     // What is missed comes first, worst first.
     let mut order: Vec<_> = targets.outcomes.iter().collect();
@@ -450,7 +454,7 @@ fn targets(spec: &Spec, planned: &Planned, targets: &Targets, all: bool) -> Stri
         })
         .collect();
     let missed = order.iter().filter(|o| !o.met).count();
-    let mut out = format!("\ntargets: {} of {} met\n\n", order.len() - missed, order.len());
+    let mut out = format!("\n{whose}: {} of {} met\n\n", order.len() - missed, order.len());
     out.push_str(&columns(&["table", "level", "target", "predicted", ""], &rows));
     if shown < order.len() {
         out.push_str(&format!("  … and {} more targets: --all\n", grouped((order.len() - shown) as u64)));
@@ -474,7 +478,8 @@ fn targets(spec: &Spec, planned: &Planned, targets: &Targets, all: bool) -> Stri
     });
     if let Some(others) = targets.others {
         let text = format!(
-            "Tables without a target: at most {others:.2} times the std error that objective \"total\" would give them (allowed: {}).",
+            "Tables without a target: at most {} times the std error that objective \"total\" would give them (allowed: {}).",
+            times(others),
             planner::objective::CARE
         );
         out.push_str(&output::wrapped(&text, 0));

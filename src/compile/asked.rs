@@ -10,7 +10,7 @@ use super::CompileError;
 use crate::answer::Best;
 use crate::answer::linear::Linear;
 use crate::answer::tell::pool::Combined;
-use crate::cube::{Cuboid, Filter, NoValue, Quantity};
+use crate::cube::{Cuboid, Filter, NoValue, Quantity, Weighing};
 use crate::exact::Rational;
 use crate::law::{LawError, NoiseLaw};
 use crate::ledger::cells::Cells;
@@ -219,7 +219,8 @@ pub(crate) fn spec_of(
     read(&table, spec, origin)
 }
 
-/// The same of a release that measures the sums of these numbers over one table, and its rows where they are asked for.
+/// The same of a release that measures the sums of these numbers over one table, and its rows where they are asked for; where rows have weights, these
+/// are one of the numbers.
 pub(crate) fn spec_of_sums(
     spec: &Spec,
     origin: &Path,
@@ -240,19 +241,35 @@ pub(crate) fn spec_of_sums(
         amount
     });
     let levels: Vec<String> = of.iter().map(|level| spec.cube.level_name(level)).collect();
-    let sum: Vec<String> = quantities.iter().map(|q| q.name.clone()).collect();
+    let is_weight = |q: &Quantity| q.weighing == Weighing::Weight;
+    let sum = quantities.iter().filter(|q| !is_weight(q)).map(|q| q.name.clone());
+    let sum: Vec<String> = sum.collect();
+    let weights = spec.amounts.iter().any(|a| is_weight(&a.quantity));
+    // What `count` speaks of: rows, or what they weigh.
+    let counts = if weights { quantities.iter().any(|q| is_weight(q)) } else { *rows };
     let mut asked = toml::Table::new();
     asked.insert("of".into(), levels.into());
-    asked.insert("sum".into(), sum.into());
     // A plan needs counts, and where sums need none either they cost next to nothing.
-    if !rows && quantities.iter().any(|q| q.needs_count() && q.missing != NoValue::Skip) {
-        asked.insert("count".into(), false.into());
-    } else if !rows {
-        let weight = toml::Table::from_iter([("count".to_owned(), toml::Value::from("1/10000"))]);
-        asked.insert("weight".into(), weight.into());
+    if !sum.is_empty() && !counts {
+        if !weights && quantities.iter().any(|q| q.needs_count() && q.missing != NoValue::Skip) {
+            asked.insert("count".into(), false.into());
+        } else {
+            let weight = toml::Table::from_iter([("count".to_owned(), toml::Value::from("1/10000"))]);
+            asked.insert("weight".into(), weight.into());
+        }
+    }
+    if !sum.is_empty() {
+        asked.insert("sum".into(), sum.into());
     }
     let mut table = without_tables(spec, name, budget);
-    table.insert("amount".into(), toml::Value::Array(amounts.collect()));
+    let amounts: Vec<toml::Value> = amounts.collect();
+    if !amounts.is_empty() {
+        table.insert("amount".into(), toml::Value::Array(amounts));
+    }
+    if let Some(weights) = table.get_mut("weights").and_then(toml::Value::as_table_mut) {
+        weights.remove("measure_clamping");
+        weights.insert("unweighted".into(), (*rows).into());
+    }
     table.insert("table".into(), toml::Value::Array(vec![asked.into()]));
     read(&table, spec, origin)
 }

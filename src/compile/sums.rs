@@ -178,6 +178,40 @@ fn the_cost_is_that_of_the_dearest_neighbours() {
     }
 }
 
+/// Where rows only change their number is public, and what they have in all is not: it is planned, and no two neighbours are told apart more than it costs.
+#[test]
+fn a_sum_of_all_rows_is_told_where_their_number_is_public() {
+    for missing in ["zero", "skip"] {
+        let text = paid("rho = 1\nneighbours = \"substitute\"", missing, "", "").source;
+        let spec = spec(
+            &text.replace("of = [\"sex\", \"age\"]", "of = []").replace("[[table]]\nof = [\"age\"]", ""),
+        );
+        let planned = planner::plan(&spec.request().unwrap()).unwrap();
+        let frame = Frame::new(&spec.cube, &planned.plan.levels);
+        let reach = planned.plan.summed().next().unwrap().0.reach() as i64;
+        let codes = [None, Some(0), Some(reach / 2), Some(reach)];
+        let codes = codes.into_iter().filter(|code| code.is_some() || missing == "skip");
+        let each: Vec<Vec<f64>> = codes.map(|code| moves(&planned.plan, &frame, [0, 0], code)).collect();
+        let pairs = each.iter().flat_map(|a| each.iter().map(move |b| a.iter().zip(b)));
+        let dearest =
+            pairs.map(|pair| pair.map(|(a, b)| (a - b) * (a - b)).sum::<f64>() / 2.0).fold(0.0, f64::max);
+        let said = planned.cost.total.to_f64();
+        assert!(dearest <= said && dearest > 0.2 * said && said <= 1.0, "{missing} {dearest} {said}");
+        let dir = tempfile::tempdir().unwrap();
+        let made = released_from(dir.path(), &spec, &rows().0);
+        let release = Release::open(&made.sealed.path).unwrap();
+        let audit = audit::audit(&release, None).unwrap();
+        assert!(audit.passed(), "{audit:?}");
+        let table = Answers::from_release(release).unwrap().query("SELECT SUM(pay) FROM shop", 0.95).unwrap();
+        let found = table.rows.iter().flatten().find_map(figure).unwrap();
+        let truth: f64 = rows().1.iter().filter_map(|r| r.2).sum();
+        assert!(
+            (found.estimate - truth).abs() < 6.0 * found.std_error && found.std_error < 5e3,
+            "{found:?} {truth}"
+        );
+    }
+}
+
 /// Counts and sums together have less error than half of the budget for each.
 #[test]
 fn together_is_better_than_apart() {

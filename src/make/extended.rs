@@ -1,7 +1,7 @@
 //! What is missing beside a release that is out.
 
 use super::MakeError;
-use crate::answer::Answers;
+use crate::answer::{Answers, agreeing};
 use crate::compile::extending;
 use crate::plan::Mode;
 use crate::release::keys::SigningKey;
@@ -51,4 +51,9 @@ pub(super) fn extended(spec: &Spec, file: &Path, key: &SigningKey) -> Result<(Sp
             "nothing is missing: {name} tells every table of this spec as precisely as its margin asks"
         ))),
     }
+}
+
+/// Why a release and the one that it extends are not of the same rows, as far as what both publish without noise shows it: known only when that is counted.
+pub(super) fn apart(out: &Path, made: &Path) -> Option<String> {
+    agreeing(vec![Answers::open(out).ok()?, Answers::open(made).ok()?]).err().map(|e| e.to_string())
 }

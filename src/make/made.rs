@@ -153,5 +153,8 @@ fn make_signed(
     let released = compile::release_with(&spec, planned, engine, options.rows, &means, &mut consent)?;
     let (signer, public_key) = (key.kind(), key.public_key().to_string());
     let (extends, key_file) = (options.extends, options.key);
+    if let Some(why) = extends.as_deref().and_then(|file| extended::apart(file, &released.sealed.path)) {
+        (options.warn)(&format!("warning: these two cannot be asked together: {why}"));
+    }
     Ok(MadeRelease { released, spec, known, extends, key_file, signer, public_key })
 }

@@ -13,8 +13,12 @@ fn demo() -> Spec {
 }
 
 fn rows() -> Frame {
+    some_rows(400)
+}
+
+fn some_rows(n: usize) -> Frame {
     let mut frame = Frame::new(vec![("sex".into(), Held::Text), ("age".into(), Held::Whole)]);
-    for row in 0..400 {
+    for row in 0..n {
         frame.cell(if row % 4 == 0 { b"M" } else { b"F" });
         frame.cell((row % 10).to_string().as_bytes());
     }
@@ -118,4 +122,32 @@ fn work_stops_where_it_is_asked_to() {
     assert!(!told.contains("no release of it") && out.read_dir().unwrap().count() == 2, "{told}");
     // Who stops one stops no other.
     assert!(demo().plan().is_ok());
+}
+
+/// What is published without noise of other rows contradicts what is extended: nobody knows it before it is counted, and then it is said.
+#[test]
+fn an_extension_of_other_rows_is_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("agency.key");
+    std::fs::write(&key, crate::release::keys::keygen(None).unwrap().secret).unwrap();
+    let exact = "[[table]]\nof = [\"sex\"]\nexact = true\nreason = \"law\"\n";
+    let spec = |name: &str| {
+        let text =
+            SPEC.replacen("shop", name, 1).replacen("[privacy]", "[dataset]\nid = \"people\"\n[privacy]", 1);
+        Spec::from_toml(&(text + exact)).unwrap()
+    };
+    let options = || {
+        let own = ReleaseOptions::new().out(folder.path()).ledger(folder.path().join("l.jsonl"));
+        own.key(&key)
+    };
+    let first = rows();
+    let out = spec("shop").release(options().rows(&first)).unwrap();
+    for (name, n) in [("same", 400), ("other", 401)] {
+        let (rows, mut heard) = (some_rows(n), Vec::new());
+        let warned = options().rows(&rows).extends(out.path()).warn(|text| heard.push(text.to_owned()));
+        spec(name).release(warned).unwrap();
+        let said =
+            heard.iter().any(|text| text.contains("cannot be asked together") && text.contains("table sex"));
+        assert_eq!(said, n != 400, "{heard:?}");
+    }
 }

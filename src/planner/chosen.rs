@@ -58,6 +58,10 @@ pub struct Copies {
     pub costs: Vec<Cost>,
     /// The half-width of the 95 % interval of each copy's worst cell, where that is quickly known.
     pub margins: Vec<Option<f64>>,
+    /// The same of the sums of each number.
+    pub sums: Vec<Vec<(String, Option<f64>)>>,
+    /// How many of the spec's targets each copy keeps, where there are some, and that is quickly known.
+    pub kept: Vec<Option<usize>>,
     /// What they cost together: this is charged.
     pub joint: Rational,
     /// What they may cost together.

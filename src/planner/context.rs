@@ -44,8 +44,9 @@ pub(super) fn for_tables(request: &Request) -> Result<Rational, PlanError> {
     if request.workload.iter().all(|t| request.is_exact(&t.cuboid)) {
         return Err(PlanError::AllExact);
     }
-    // A unit is one row, and rows only change: every table of a single cell holds their number.
+    // A unit is one row, and rows only change: every table of a single cell holds their number. Sums of what they have are not public.
     let rows_are_public = request.neighbours == Neighbours::Substitute && request.max_rows == 1;
+    let rows_are_public = rows_are_public && request.beside.is_empty() && request.sums.is_empty();
     let single = |c: &Cuboid| request.cube.cells(c) == Some(1);
     if rows_are_public && request.workload.iter().all(|t| request.is_exact(&t.cuboid) || single(&t.cuboid)) {
         return Err(PlanError::Public);
@@ -126,10 +127,13 @@ impl<'a> Context<'a> {
         let mut cost = self.fit(&mut plan)?;
         if cost.total.is_zero() {
             // What is left beside exact tables has no cell that could change; or all of it is public.
-            return Err(if plan.rows().measurements.is_empty() {
-                PlanError::AllExact
-            } else {
-                PlanError::Public
+            return Err(match plan.rows().measurements.is_empty() {
+                true => PlanError::AllExact,
+                // A sum of all rows is planned as their number is, which has no component that anybody could change.
+                false if !request.beside.is_empty() => {
+                    PlanError::NotApplicable(measure.name(), NotApplicable::AllRows)
+                }
+                false => PlanError::Public,
             });
         }
         if let Some(share) = request.cut_units {

@@ -8,12 +8,13 @@ pub(crate) use super::chosen::Copies;
 use super::chosen::{Choice, Look};
 use super::context::drawable;
 use super::planned::PlanError;
-use super::request::Request;
+use super::request::{Request, Summed};
+use super::targets::kept;
 use crate::answer::Evaluator;
 use crate::cube::Frame;
 use crate::exact::Rational;
-use crate::plan::Plan;
 use crate::plan::copies::{CopyError, MOST_LAWS, Mode, Recipient};
+use crate::plan::{Plan, Target};
 use crate::plan::{cost, round};
 use crate::recover::Nothing;
 use crate::recover::Recovery;
@@ -123,6 +124,7 @@ pub(crate) fn copies(
             }
         }
         if !again {
+            let copies = all.promised(copies);
             return Ok((choice, copies));
         }
     }
@@ -262,10 +264,7 @@ impl Wishes<'_> {
         let over = request.over(plan.measure);
         let frame = Frame::new(&over.cube, &plan.levels);
         // Copies with one factor differ in nothing that they cost or tell.
-        let factors: Vec<Option<Rational>> = plans
-            .iter()
-            .map(|p| p.copy.as_ref().and_then(|c| Some(c.recipients.get(c.own)?.factor)))
-            .collect();
+        let factors: Vec<_> = plans.iter().map(factor).collect();
         let cost = |p: &Plan| cost::cost(p, &frame).map_err(PlanError::Cost);
         let costs = alike(&factors, &plans, cost).into_iter().collect::<Result<Vec<_>, _>>()?;
         for (p, c) in plans.iter().zip(&costs) {
@@ -283,7 +282,26 @@ impl Wishes<'_> {
         let different = factors.iter().collect::<BTreeSet<_>>().len();
         let few = different * plan.rows().workload.len() <= MOST_LAWS;
         let margins = alike(&factors, &plans, |p| few.then(|| worst(request, p)).flatten().map(|w| w.0));
-        Ok(Copies { plans, costs, margins, joint, joint_budget })
+        Ok(Copies { plans, costs, margins, sums: Vec::new(), kept: Vec::new(), joint, joint_budget })
+    }
+
+    /// The copies, with what is said of their sums and of the spec's targets.
+    fn promised(&self, copies: Copies) -> Copies {
+        let factors: Vec<_> = copies.plans.iter().map(factor).collect();
+        let different = factors.iter().collect::<BTreeSet<_>>().len();
+        let request = self.request;
+        let laws: usize = request.sums.iter().map(|s| s.tables.len()).sum();
+        let sums = |plan: &Plan| -> Vec<(String, Option<f64>)> {
+            let few = different * laws <= MOST_LAWS;
+            let of = |s: &Summed| {
+                let half = few.then(|| worst_sum(request, s, plan)).flatten();
+                (s.quantity.name.clone(), half)
+            };
+            request.sums.iter().map(of).collect()
+        };
+        let kept = |plan: &Plan| if different <= MOST_TABLES { kept(request, plan) } else { None };
+        let (sums, kept) = (alike(&factors, &copies.plans, sums), alike(&factors, &copies.plans, kept));
+        Copies { sums, kept, ..copies }
     }
 
     /// By how much a recipient's copy can have more noise than the most precise one and keep its margin.
@@ -316,6 +334,20 @@ impl Wishes<'_> {
         }
         Rational::new(low, PARTS).ok_or(CopiesError::Plan(PlanError::Budget))
     }
+}
+
+/// How many times the noise of the most precise copy a copy has.
+fn factor(plan: &Plan) -> Option<Rational> {
+    plan.copy.as_ref().and_then(|c| Some(c.recipients.get(c.own)?.factor))
+}
+
+/// Half the width of the 95 % interval of the sum that is known least well, of a number's tables of cells.
+fn worst_sum(request: &Request, of: &Summed, plan: &Plan) -> Option<f64> {
+    let over = request.over(plan.measure);
+    let target = Target { margin: Rational::ONE, level: Rational::new(19, 20)? };
+    let tables = of.tables.iter().filter(|t| t.asks.is_cells()).map(|t| (&t.cuboid, target)).collect();
+    let halves = Evaluator::half_widths(&over.cube, plan, &[], &[(&of.quantity, tables)]);
+    halves.into_iter().try_fold(0.0, |most: f64, half| Some(most.max(half?)))
 }
 
 /// What is found of each plan, looked for once where neighbours have one factor.

@@ -25,6 +25,14 @@ pub struct Summed {
     pub clamping: Option<Rational>,
 }
 
+impl Summed {
+    /// The tables whose sums have targets.
+    pub(super) fn aims(&self) -> impl Iterator<Item = (&Cuboid, Target)> {
+        let each = self.tables.iter().zip(&self.targets);
+        each.filter_map(|(table, target)| Some((&table.cuboid, (*target)?)))
+    }
+}
+
 /// Everything a plan depends on.
 #[derive(Debug, Clone)]
 pub struct Request {

@@ -104,13 +104,10 @@ fn parts(request: &Request, budget: Rational) -> Vec<Part> {
 }
 
 fn whole(request: &Request, measure: Measure) -> Result<Planned, PlanError> {
-    let overflow = || PlanError::Cost(CostError::Overflow(0));
-    let budget = match request.workload.is_empty() {
-        true => {
-            request.for_tables().and_then(|part| request.budget.checked_mul(part)).ok_or_else(overflow)?
-        }
-        false => for_tables(request)?,
-    };
+    if request.workload.is_empty() {
+        return Err(PlanError::NoCounts);
+    }
+    let budget = for_tables(request)?;
     let mut tails = Tails::default();
     let mut best: Option<Planned> = None;
     for _ in 0..TAILS {

@@ -13,8 +13,10 @@ use super::request::Request;
 use super::search::single;
 use super::strategy::{self, Ask};
 use super::tails::{exact_margins, normal_ratio, wanted};
+use crate::answer::Evaluator;
 use crate::exact::Rational;
-use crate::plan::{BudgetRule, Measure, Measurement, round};
+use crate::plan::copies::MOST_LAWS;
+use crate::plan::{BudgetRule, Measure, Measurement, Plan, Target, round};
 
 /// One table and its target.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -68,6 +70,22 @@ fn outcomes(request: &Request, planned: &Planned) -> Vec<Outcome> {
         })
         .chain(of_sums(planned))
         .collect()
+}
+
+/// How many of the targets a copy keeps, its centre included: of more laws than that none is looked for, nor is anything said where one takes long to find.
+pub(crate) fn kept(request: &Request, plan: &Plan) -> Option<usize> {
+    let request = request.over(plan.measure);
+    let counts = wanted(&request).filter_map(|(t, target)| Some((&request.workload.get(t)?.cuboid, target)));
+    let counts: Vec<_> = counts.collect();
+    let sums: Vec<_> = request.sums.iter().map(|s| (&s.quantity, s.aims().collect::<Vec<_>>())).collect();
+    let each = counts.iter().map(|c| c.1).chain(sums.iter().flat_map(|(_, of)| of.iter().map(|s| s.1)));
+    let each: Vec<Target> = each.collect();
+    if each.len() > MOST_LAWS {
+        return None;
+    }
+    let halves = Evaluator::half_widths(&request.cube, plan, &counts, &sums);
+    let met = |(target, half): (&Target, Option<f64>)| Some(half? <= target.margin.to_f64() * (1.0 + MET));
+    each.iter().zip(halves).map(met).try_fold(0, |n, met| Some(n + usize::from(met?)))
 }
 
 /// The same of sums.

@@ -22,7 +22,7 @@ pub(crate) mod sums;
 mod tables;
 mod text;
 mod warnings;
-mod words;
+pub(crate) mod words;
 
 pub(crate) use plan::{of_tables, optimum};
 pub(crate) use reserved::{device, is_reserved};

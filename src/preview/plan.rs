@@ -3,7 +3,7 @@
 use super::loss::told;
 use super::margins::Margins;
 use super::tables::tables_json;
-use super::words::figure;
+use super::words::{figure, times};
 use super::{asked, bases, copies, levels, names, sums};
 use crate::cube::{Cube, Dimension, Level};
 use crate::plan::Subject;
@@ -32,7 +32,7 @@ pub(crate) fn optimum(planned: &Planned) -> Option<String> {
     let c = planned.certificate.as_ref()?;
     let (of, value, bound, among) = (c.of, figure(c.value), figure(c.bound), c.among.words());
     let proof = if c.gap() > 1e-3 {
-        format!("{of} {value}, at most {:.2} times the least of {among} (proved: {bound})", 1.0 + c.gap())
+        format!("{of} {value}, at most {} times the least of {among} (proved: {bound})", times(1.0 + c.gap()))
     } else {
         format!("{of} {value}, certified within {:.0e} of the least of {among}", c.gap().max(1e-12))
     };

@@ -78,6 +78,13 @@ pub(crate) fn json(cube: &Cube, planned: &Planned) -> Vec<Value> {
             })
             .collect();
         let mut out = json!({ "amount": quantity, "share": sums.share, "tables": tables });
+        for beside in planned.sums.iter().filter(|s| s.subject.quantity().is_some_and(|q| **q == *quantity)) {
+            match beside.subject {
+                Subject::Valued(_) => out["valued_share"] = json!(beside.share),
+                Subject::Squares(_) => out["squares_share"] = json!(beside.share),
+                _ => {}
+            }
+        }
         let ends = sums.subject.quantity().and_then(|of| planned.cost.of_ends(&planned.plan, of));
         if let Some((scale, cost)) = ends {
             let [std_error, margin] = spread(planned, scale);

@@ -38,6 +38,10 @@ fn share(planned: &Planned, table: &Table) -> Option<f64> {
         return None;
     }
     let own = &table.cuboid;
+    // What is exact is measured with no noise, and takes nothing.
+    if planned.plan.exact_above(own).is_some() {
+        return None;
+    }
     let spent = |counts: &dyn Fn(&Measurement) -> bool| {
         let all = rows.measurements.iter().zip(&planned.cost.each).filter(|(m, _)| counts(m));
         all.map(|(_, cost)| cost.to_f64()).sum::<f64>()
@@ -50,7 +54,11 @@ fn share(planned: &Planned, table: &Table) -> Option<f64> {
         &|m| m.block.cuboid().is_below(own),
     ];
     let behind = ways.into_iter().map(spent).find(|cost| *cost > 0.0)?;
-    let all: f64 = planned.cost.each.iter().map(|cost| cost.to_f64()).sum();
+    // A row is at one end of a number at most, so both ends together are paid for less than each by itself.
+    let each = planned.plan.channels.iter().filter(|c| !c.subject.is_of_an_end());
+    let each = each.flat_map(|c| planned.plan.numbers(&c.subject)).filter_map(|m| planned.cost.each.get(m));
+    let ends = planned.plan.summed().filter_map(|(of, _)| Some(planned.cost.of_ends(&planned.plan, of)?.1));
+    let all = each.copied().chain(ends).map(|cost| cost.to_f64()).sum::<f64>();
     Some(behind / all)
 }
 

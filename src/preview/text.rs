@@ -91,6 +91,30 @@ mod tests {
         near(shares("base"), [1.0, 1.0]);
     }
 
+    /// Beside sums and the rows that were moved, tables have what the channel of rows has of the budget; what is exact takes nothing of it.
+    #[test]
+    fn parts_of_the_budget_add_up_beside_sums() {
+        for more in ["", "neighbours = \"substitute\"\n"] {
+            let amount = "[[amount]]\nname = \"pay\"\nlow = 0\nhigh = 9\nstep = 1\nmissing = \"skip\"\nsquare = true\nmeasure_clamping = \"1/5\"\n";
+            let table = "[[table]]\nof = [\"b\"]\nsum = [\"pay\"]\n[[table]]\nof = [\"a\"]\nexact = true\nreason = \"r\"\n";
+            let head = TEXT.split("[[table]]").next().unwrap();
+            let head = head.replace("rho = 1\n", &format!("rho = 1\n{more}"));
+            let plan = previewed(&format!("{head}{amount}{table}[strategy]\nmeasure = \"queries\"\n"));
+            let part = |of: &Value| -> f64 {
+                of.as_str().unwrap().parse::<crate::exact::Rational>().unwrap().to_f64()
+            };
+            let sums = &plan["sums"][0];
+            let beside: f64 =
+                ["share", "valued_share", "squares_share"].iter().map(|key| part(&sums[*key])).sum();
+            let tables = plan["tables"].as_array().unwrap();
+            let of = |name: &str| &tables.iter().find(|t| t["of"][0] == name).unwrap()["share"];
+            let rows = of("b").as_f64().unwrap();
+            assert!((rows - 0.8 * (1.0 - beside)).abs() < 1e-3, "{more} {rows} {beside}");
+            assert!((part(&sums["clamping"]["cost"]) - 0.2).abs() < 1e-6);
+            assert!(of("a").is_null(), "{more}");
+        }
+    }
+
     #[test]
     fn it_says_what_it_cannot_show() {
         let wrong = preview(&TEXT.replace("codes = 3", "hierarchy = \"x.csv\""), "p.toml", nowhere);

@@ -18,6 +18,11 @@ pub fn counted(n: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(n), if n == 1 { "" } else { "s" })
 }
 
+/// How many times as large: two decimals, while that is readable.
+pub(crate) fn times(x: f64) -> String {
+    if x < 1e6 { format!("{x:.2}") } else { figure(x) }
+}
+
 /// A figure to four significant digits, without an exponent while that is readable.
 pub fn figure(x: f64) -> String {
     if !x.is_finite() {

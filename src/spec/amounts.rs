@@ -273,6 +273,9 @@ pub(super) fn read(
         let name = &amount.quantity.name;
         let alike = |other: &str| other.eq_ignore_ascii_case(name);
         let dimension = dimensions.iter().filter_map(|d| d.name.as_ref()).any(|(d, _)| alike(d));
+        let built = dimensions.iter().filter_map(|d| Some(&d.built.as_ref()?.0));
+        let mut levels = built.flat_map(|d| d.levels.iter().map(move |l| format!("{}.{}", d.name, l.name)));
+        let dimension = dimension || levels.any(|level| alike(&level));
         if name == "count" || dimension || out.iter().any(|a| alike(&a.quantity.name)) {
             let why = if name == "count" {
                 "`count` means the number of rows"

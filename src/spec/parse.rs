@@ -354,8 +354,9 @@ fn whole_spec(
     amounts::alone(&root, sink);
     let mut amounts = amounts::read(&root, dimensions.as_deref().unwrap_or(&[]), sink);
     amounts::affordable(&root, privacy.as_ref(), amounts.as_deref().unwrap_or(&[]), sink);
-    let known = amounts.as_mut().map_or(&mut [][..], Vec::as_mut_slice);
-    let asked = asked(&root, source, dimensions.as_deref(), known, sink);
+    // Tables speak of amounts by name: beside one that has mistakes of its own, each would seem to have some, too.
+    let known = amounts.as_deref_mut();
+    let asked = known.and_then(|known| asked(&root, source, dimensions.as_deref(), known, sink));
     let strategy = match root.get("strategy") {
         Some(v) => strategy(v, dimensions.as_deref(), files, sink),
         None => Some(StrategySpec::default()),

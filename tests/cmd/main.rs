@@ -1,5 +1,6 @@
 //! The `margins` command as people use it: whole sessions compared with golden files, and what must hold when
 //! something goes wrong.
+mod by_area;
 mod crash;
 mod finished;
 mod likeness;

@@ -86,6 +86,15 @@ pub(super) fn quantities(of: &Several) -> (Vec<Arc<Quantity>>, Vec<String>) {
     (all, unlike)
 }
 
+/// Of records whose areas are parted: they have none.
+pub(super) fn none(of: &Several) -> Amounts {
+    let (quantities, unlike) = quantities(of);
+    let names: Vec<&str> =
+        quantities.iter().map(|q| q.name.as_str()).chain(unlike.iter().map(String::as_str)).collect();
+    let note = format!("Not in the records, as they are drawn area by area: {}.", names.join(", "));
+    Amounts { each: Vec::new(), notes: if names.is_empty() { Vec::new() } else { vec![note] } }
+}
+
 /// Reads what is said of amounts.
 pub(super) fn told(of: &Several, wanted: &mut Wanted, watch: &Watch) -> Result<Amounts, RecordsError> {
     let mut out = Amounts::default();

@@ -8,12 +8,15 @@ use super::random::{Purpose, Stream};
 use super::shape::{Nodes, Shape};
 use std::collections::{BTreeSet, HashMap};
 
+/// The attribute of columns that stay as they are.
+pub(super) const FIXED: usize = usize::MAX;
+
 /// Moves records, as few as are too many.
 pub(super) fn meet(shape: &Shape, seed: u64, nodes: &mut Nodes, rows: usize) {
     let mut tables: Vec<usize> =
         (0..shape.tables.len()).filter(|&t| shape.tables[t].exact.is_some()).collect();
     tables.sort_by_key(|&t| (std::cmp::Reverse(shape.tables[t].columns.len()), t));
-    let mut settled: BTreeSet<usize> = BTreeSet::new();
+    let mut settled: BTreeSet<usize> = BTreeSet::from([FIXED]);
     let mut stream = Stream::new(seed, Purpose::Exact, 0, 0);
     for t in tables {
         let columns = &shape.tables[t].columns;
@@ -125,10 +128,10 @@ fn place(
 /// Puts a record into a cell: of an attribute that the table has at a coarser level, any node of the new one.
 fn put(shape: &Shape, t: usize, nodes: &mut Nodes, record: usize, node: &dyn Fn(usize) -> u32) {
     for (i, &c) in shape.tables[t].columns.iter().enumerate() {
-        let own = &shape.attributes[shape.columns[c].attribute].columns;
         if nodes[c][record] == node(i) {
             continue;
         }
+        let own = &shape.attributes[shape.columns[c].attribute].columns;
         // The nodes of the finest level are in the order of those above them.
         let up = &shape.columns[c].up;
         let inside: Vec<usize> = (0..up.len()).filter(|&f| up[f] == node(i)).collect();

@@ -110,7 +110,8 @@ impl People {
 
     /// Draws records from a release of these people, and compares.
     pub fn likeness(&self, of: &Several, options: &Options, watch: &Watch) -> Result<Likeness, RecordsError> {
-        let Fitted { wanted, made, rows, threads, .. } = fitted(targets::wanted(of, watch)?, options, watch)?;
+        let Fitted { wanted, made, rows, threads, .. } =
+            fitted(targets::wanted(of, false, watch)?, options, watch)?;
         let cube = of.releases().first().ok_or(RecordsError::Nothing)?.cube();
         let finest = wanted.shape.attributes.iter().map(|a| a.columns[0]);
         let own: Vec<(Level, &[u32])> = finest.map(|c| (wanted.levels[c], &made.nodes[c][..])).collect();

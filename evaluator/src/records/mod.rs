@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`targets`] | what the release says, as tables of columns: [`shape`] |
 //! | [`fit`] | the order in which it is done |
+//! | [`areas`] | areas of large trees, level by level |
+//! | [`tree`] | from which level of a tree areas are parted |
 //! | [`start`] | records drawn attribute by attribute |
 //! | [`chain`] | a Gibbs chain that learns: what no table says stays as random as it can be |
 //! | [`exact`] | tables published exactly are met exactly |
@@ -23,6 +25,7 @@
 //! it by at most the margin and the gap between the two, which is known. Of what the release cannot answer they prove nothing.
 
 mod amounts;
+mod areas;
 mod chain;
 mod exact;
 mod exp;
@@ -40,6 +43,7 @@ mod tabulate;
 mod targets;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod values;
 
 use crate::answer::{AnswerError, Several};
@@ -75,6 +79,11 @@ pub enum RecordsError {
     /// Several cubes.
     #[error("the releases have different dimensions or categories: make records of each by itself")]
     Cubes,
+    /// Empty cells where areas are parted.
+    #[error(
+        "there are too many areas to draw records from all at once, and cells are declared empty at levels below {0}, where records are drawn area by area"
+    )]
+    ClosedAreas(String),
     /// Tables that are too large.
     #[error("the tables have {cells} cells together; records are fitted to at most {most}")]
     Cells {
@@ -239,13 +248,17 @@ fn fitted(wanted: targets::Wanted, options: &Options, watch: &Watch) -> Result<F
 
 /// Records of a release, or of several of the same people.
 pub fn records(of: &Several, options: &Options, watch: &Watch) -> Result<Records, RecordsError> {
-    let mut wanted = targets::wanted(of, watch)?;
-    let amounts = amounts::told(of, &mut wanted, watch)?;
+    let mut wanted = targets::wanted(of, true, watch)?;
+    let amounts =
+        if wanted.tree.is_some() { amounts::none(of) } else { amounts::told(of, &mut wanted, watch)? };
     let Fitted { wanted, made, rows, weight, threads } = fitted(wanted, options, watch)?;
     let shape = &wanted.shape;
     let gaps = report::gaps(shape, &made.nodes, rows, weight, threads);
     let cube = of.releases()[0].cube();
     let (nodes, seed) = (&made.nodes, options.seed);
+    let way = chain::Way { seed, threads, rows };
+    let drawn = areas::Drawn { wanted: &wanted, nodes, way, weight };
+    let parted = wanted.tree.map(|tree| areas::part(tree, of.releases(), &drawn, watch)).transpose()?;
     let mut given = amounts
         .give(&amounts::Receivers { wanted: &wanted, cube, nodes, rows, weight, seed, threads }, watch)?;
     let gap = |((t, cuboid), (mean, largest)): ((&Target, &crate::cube::Cuboid), (f64, f64))| {
@@ -274,9 +287,14 @@ pub fn records(of: &Several, options: &Options, watch: &Watch) -> Result<Records
         amounts: std::mem::take(&mut given.reports),
         notes: Vec::new(),
     };
-    let levels = shape.attributes.iter().map(|a| (wanted.levels[a.columns[0]], a.columns[0]));
-    let mut columns: Vec<RecordColumn> =
-        levels.map(|(level, c)| values::drawn(cube, level, &made.nodes[c], options.seed)).collect();
+    let own = |a: &shape::Attribute| {
+        let (level, nodes) = (wanted.levels[a.columns[0]], &made.nodes[a.columns[0]]);
+        let parted = parted.as_ref().filter(|parted| parted.finest.dimension == level.dimension);
+        let (level, nodes) = parted.map_or((level, nodes), |parted| (parted.finest, &parted.areas));
+        values::drawn(cube, level, nodes, seed)
+    };
+    let mut columns: Vec<RecordColumn> = shape.attributes.iter().map(own).collect();
+    report.tables.extend(parted.iter().flat_map(|parted| parted.gaps.iter().cloned()));
     report.notes = report::notes(&report, cube, &columns);
     report.notes.append(&mut given.notes);
     columns.append(&mut given.columns);

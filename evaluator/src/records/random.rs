@@ -20,6 +20,8 @@ pub(super) enum Purpose {
     Amount = 7,
     /// People of whom records are tried out.
     People = 8,
+    /// The records of one area, which have a seed of their own.
+    Areas = 9,
 }
 
 /// The numbers of one place.
@@ -78,6 +80,11 @@ impl Stream {
         }
         self.used += 1;
         self.block[self.used - 1]
+    }
+
+    /// A seed of further streams.
+    pub(super) fn seed(&mut self) -> u64 {
+        u64::from(self.bits()) << 32 | u64::from(self.bits())
     }
 
     /// A number from zero to below one, in steps of 2⁻²⁴.

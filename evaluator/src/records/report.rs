@@ -1,6 +1,6 @@
 //! What records say of themselves.
 
-use super::shape::{Nodes, Shape};
+use super::shape::{Nodes, Shape, Target};
 use super::{RecordColumn, share};
 use crate::cube::Cube;
 use serde::{Deserialize, Serialize};
@@ -94,20 +94,26 @@ pub(super) fn gaps(
 ) -> Vec<(f64, f64)> {
     let mut out = vec![(0.0, 0.0); shape.tables.len()];
     share::each(threads, shape.tables.iter().zip(&mut out), |(t, out)| {
-        let counts = shape.count(&t.columns, nodes, rows);
-        let (mut sum, mut most) = (0.0, 0.0f64);
-        for (i, count) in counts.into_iter().enumerate() {
-            let target = match &t.exact {
-                Some(exact) => exact[i] as f64,
-                None => f64::from(t.estimates[i]),
-            };
-            let gap = (target - f64::from(count) * weight).abs();
-            sum += gap;
-            most = most.max(gap);
-        }
+        let (sum, most) = gap(shape, t, nodes, rows, weight);
         *out = (sum / t.estimates.len().max(1) as f64, most);
     });
     out
+}
+
+/// The sum and the largest of one table's gaps.
+pub(super) fn gap(shape: &Shape, t: &Target, nodes: &Nodes, rows: usize, weight: f64) -> (f64, f64) {
+    let counts = shape.count(&t.columns, nodes, rows);
+    let (mut sum, mut most) = (0.0, 0.0f64);
+    for (i, count) in counts.into_iter().enumerate() {
+        let target = match &t.exact {
+            Some(exact) => exact[i] as f64,
+            None => f64::from(t.estimates[i]),
+        };
+        let gap = (target - f64::from(count) * weight).abs();
+        sum += gap;
+        most = most.max(gap);
+    }
+    (sum, most)
 }
 
 /// By how much more than chance the records of two chains differ in tables of one or two columns: the mean of χ² over its degrees of freedom.

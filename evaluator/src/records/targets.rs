@@ -5,10 +5,12 @@
 
 use super::RecordsError;
 use super::shape::{Attribute, Closed, Column, Shape, Target};
+use super::tree::Tree;
 use crate::answer::{Answers, Evaluator, Several};
 use crate::cube::{Cube, Cuboid, Level};
 use crate::recover::zeros::Lumped;
 use crate::recover::{RecoverError, Recovery, Source};
+use crate::release::values::Values;
 use crate::watch::Watch;
 use std::collections::BTreeSet;
 
@@ -28,10 +30,12 @@ pub(super) struct Wanted {
     pub cuboids: Vec<Cuboid>,
     /// Tables that were asked for and are not told cell by cell.
     pub untold: Vec<String>,
+    /// The tree below whose level nothing of it is in the shape.
+    pub tree: Option<Tree>,
 }
 
-/// Reads a release, or several.
-pub(super) fn wanted(of: &Several, watch: &Watch) -> Result<Wanted, RecordsError> {
+/// Reads a release, or several; of a tree that is parted the level from which it is.
+pub(super) fn wanted(of: &Several, parted: bool, watch: &Watch) -> Result<Wanted, RecordsError> {
     let releases = of.releases();
     let cube = releases.first().ok_or(RecordsError::Nothing)?.cube();
     if !of.periods().is_empty() {
@@ -42,7 +46,8 @@ pub(super) fn wanted(of: &Several, watch: &Watch) -> Result<Wanted, RecordsError
     }
     let (asked, untold) = asked(releases)?;
     let untold = untold.iter().map(|c| cube.describe(c)).collect();
-    let cuboids = with_lower(&asked);
+    let tree = if parted { Tree::of(releases, &asked)? } else { None };
+    let cuboids = with_lower(&tree.map_or_else(|| asked.clone(), |tree| tree.above(&asked)));
     let cells = cuboids.iter().try_fold(0u64, |n, c| n.checked_add(cube.cells(c)?)).unwrap_or(u64::MAX);
     if cells > MOST_CELLS {
         return Err(RecordsError::Cells { cells, most: MOST_CELLS });
@@ -77,7 +82,7 @@ pub(super) fn wanted(of: &Several, watch: &Watch) -> Result<Wanted, RecordsError
         }
     }
     shape.total = total(&shape);
-    Ok(Wanted { shape, levels, cuboids: told, untold })
+    Ok(Wanted { shape, levels, cuboids: told, untold, tree })
 }
 
 /// The tables that were asked for: those that any of the releases tells cell by cell, and the others.
@@ -210,6 +215,30 @@ pub(super) fn together<S: Source>(
         }
     }
     Ok(by_precision(told))
+}
+
+/// Tellers, each with its share in what they tell together.
+pub(super) type Shares<'a> = Vec<(&'a Evaluator<Values>, f64)>;
+
+/// Those that tell a table, each with its share in what they tell together, by precision or the one that is exact, and the mean variance of its cells.
+pub(super) fn tellers<'a>(
+    releases: &'a [Answers],
+    cuboid: &Cuboid,
+) -> Result<Option<(Shares<'a>, f64)>, RecordsError> {
+    let mut told = Vec::new();
+    for teller in releases.iter().map(Answers::evaluator) {
+        if determined(teller.recovery(), cuboid)? {
+            told.push((teller, variance(teller, cuboid)?));
+        }
+    }
+    if let Some(&(exact, _)) = told.iter().find(|(_, v)| *v == 0.0) {
+        return Ok(Some((vec![(exact, 1.0)], 0.0)));
+    }
+    let precision: f64 = told.iter().map(|(_, v)| 1.0 / v).sum();
+    let several = told.len() > 1;
+    let share = |v: f64| if several { 1.0 / v / precision } else { 1.0 };
+    let shares: Vec<_> = told.into_iter().map(|(teller, v)| (teller, share(v))).collect();
+    Ok((!shares.is_empty()).then_some((shares, 1.0 / precision)))
 }
 
 /// Estimates of one table, each with the mean variance of its cells, as one: weighted by precision, or the one that is exact.

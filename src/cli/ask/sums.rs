@@ -10,7 +10,7 @@ use crate::answer::sums::SumsAsked;
 use crate::answer::{AnswerError, Answers, QueryError};
 use crate::compile::Job;
 use crate::compile::asked::spec_of_sums;
-use crate::cube::{Cube, Cuboid, Quantity};
+use crate::cube::{Cube, Cuboid, Quantity, Weighing};
 use crate::exact::Rational;
 use crate::make::MakeError;
 use crate::planner::Look;
@@ -63,7 +63,9 @@ impl Asker<'_> {
     /// A question of the spec's amounts, if it is one.
     pub(super) fn sums_of(&self, sql: &str) -> Result<Option<OfSums>, Failure> {
         let quantities: Vec<_> = self.spec.amounts.iter().map(|a| a.quantity.clone()).collect();
-        if quantities.is_empty() || Query::parse(sql, &self.spec.cube).is_ok() {
+        // Where rows have weights even a count of rows is a sum.
+        let weighted = quantities.iter().any(|q| q.weighing == Weighing::Weight);
+        if quantities.is_empty() || !weighted && Query::parse(sql, &self.spec.cube).is_ok() {
             return Ok(None);
         }
         let (cube, name, sql) = (self.spec.cube.clone(), self.spec.name.clone(), sql.to_owned());

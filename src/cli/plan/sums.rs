@@ -46,12 +46,13 @@ pub(super) fn text(cube: &Cube, planned: &Planned) -> String {
             ));
         }
     }
-    for (quantity, sums) in planned.sums.iter().filter_map(|s| match &s.subject {
-        Subject::Squares(quantity) => Some((quantity, s)),
-        _ => None,
-    }) {
-        let share = 100.0 * sums.share.to_f64();
-        out.push_str(&format!("squares of {}, for variances: {share:.0} % of the budget\n", quantity.name));
+    for sums in &planned.sums {
+        let what = match &sums.subject {
+            Subject::Valued(quantity) => format!("rows with a value of {}", quantity.name),
+            Subject::Squares(quantity) => format!("squares of {}, for variances", quantity.name),
+            _ => continue,
+        };
+        out.push_str(&format!("{what}: {:.0} % of the budget\n", 100.0 * sums.share.to_f64()));
     }
     for (sums, quantity) in each(planned) {
         let ends = sums.subject.quantity().and_then(|of| planned.cost.of_ends(&planned.plan, of));

@@ -276,3 +276,30 @@ fn lies_about_copies_of_sums_are_found() {
         );
     }
 }
+
+/// No copy changes what is published without noise: with another exact sum it is none of the one that is said to be more precise.
+#[test]
+fn copies_with_other_exact_sums_are_refused_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let key = SigningKey::from_text(&keys::keygen(None).unwrap().secret, None).unwrap();
+    let made =
+        released_by(&key, dir.path(), &for_three(&told::exactly("rho = 1", "zero", ""), NESTED), &rows().0);
+    let release = Release::open(&made.further[0].path).unwrap();
+    let cube = release.cube().unwrap();
+    let plan = release.plan(&cube).unwrap();
+    let (channel, values, mut exact) = release.beside(&plan.of_rows(), &cube).unwrap().remove(0);
+    exact[0][0] -= 2;
+    let body = crate::release::channels::encode(&plan, &cube, &channel, (&values[..], &exact[..])).unwrap().1;
+    let forged = || {
+        let forged = resealed(&release, &key, |_, bodies| {
+            bodies.iter_mut().find(|(tag, _)| *tag == Kind::Sums.tag()).unwrap().1.clone_from(&body);
+        });
+        Answers::from_release(forged.unwrap()).unwrap()
+    };
+    assert!(Several::new(open(&made)).is_ok());
+    let first = || Answers::open(&made.sealed.path).unwrap();
+    for both in [vec![first(), forged()], vec![forged(), first()]] {
+        let why = Several::new(both).err().unwrap().to_string();
+        assert!(why.contains("the sums of pay by sex") && why.contains("contradict each other"), "{why}");
+    }
+}

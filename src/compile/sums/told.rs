@@ -6,7 +6,7 @@ use crate::planner::Look;
 use crate::release::Outcome;
 
 /// Sums of pay without noise by sex, and with noise by sex and age.
-fn exactly(privacy: &str, missing: &str, more: &str) -> Spec {
+pub(super) fn exactly(privacy: &str, missing: &str, more: &str) -> Spec {
     let reason = "exact = true\nreason = \"known from the books\"";
     paid(privacy, missing, "", &format!("{more}\n[[table]]\nof = [\"sex\"]\nsum = [\"pay\"]\n{reason}"))
 }
@@ -201,10 +201,15 @@ fn exact_sums_fit_the_rows_that_have_a_value() {
             let sections = all.iter_mut().filter(|(tag, _)| *tag == Kind::Sums.tag());
             sections.zip(bodies).for_each(|((_, own), body)| *own = body);
         });
-        match audit::audit(&forged.unwrap(), None) {
+        let forged = forged.unwrap();
+        let why = match audit::audit(&forged, None) {
             Ok(audit) => (!audit.passed()).then(|| format!("{audit:?}")),
             Err(e) => Some(e.to_string()),
-        }
+        };
+        // Nor does such a file answer.
+        let opened = Answers::from_release(forged).err().map(|e| e.to_string());
+        assert_eq!(opened.is_some(), why.is_some(), "{why:?} {opened:?}");
+        why
     };
     let honest: [Vec<i64>; 3] = std::array::from_fn(|at| channels[at].2[0].clone());
     assert_eq!(why(&honest), None);

@@ -67,6 +67,11 @@ pub enum NotApplicable {
     /// By the exact prediction.
     #[error("weights are predicted to be no better")]
     NoBetter,
+    /// Sums of all rows.
+    #[error(
+        "of one number, the sum of all rows, it measures nothing where `neighbours = \"substitute\"` makes the number of rows public: take `queries` or `base`"
+    )]
+    AllRows,
     /// Sums of numbers.
     #[error(
         "sums are planned by `residual`, `queries` or `base`, and by `bases` where `ask` wants more than cells"

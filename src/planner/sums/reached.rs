@@ -47,19 +47,16 @@ pub(super) fn margins(request: &Request, planned: &Planned) -> Vec<Vec<Aimed>> {
         let Some(asked) = request.sums.iter().find(|s| s.quantity == *quantity) else { return Vec::new() };
         let aims = || asked.targets.iter().enumerate().filter_map(|(at, target)| Some((at, (*target)?)));
         let tables = || aims().filter_map(|(table, target)| Some((table, target, sums.tables.get(table)?)));
-        let cuboids = tables().map(|(.., (of, _))| &of.cuboid);
-        let laws = match exact {
-            true => {
-                Evaluator::worst_sums(&request.cube, &planned.plan, quantity, cuboids).unwrap_or_default()
-            }
+        let wanted = || tables().map(|(_, target, (of, _))| (&of.cuboid, target)).collect();
+        let halves = match exact {
+            true => Evaluator::half_widths(&request.cube, &planned.plan, &[], &[(quantity, wanted())]),
             false => Vec::new(),
         };
-        let mut laws = laws.into_iter().map(Result::ok);
+        let mut halves = halves.into_iter();
         let one = |(table, target, (of, own)): (usize, Target, &(Table, (f64, f64)))| {
             let variance = planned.sum_variances(quantity, of, *own).1;
             let normal = target.margin.to_f64() * libm::sqrt(variance / target.variance());
-            let law = laws.next().flatten();
-            let margin = law.map_or(normal, |law| law.half_width(target.level.to_f64()));
+            let margin = halves.next().flatten().unwrap_or(normal);
             Aimed { table, target, margin, normal }
         };
         tables().map(one).collect()

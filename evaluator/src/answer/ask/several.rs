@@ -43,7 +43,7 @@ impl Several {
     /// The same release twice (its noise is not independent of itself), also under other manifests ([`apart`]), and releases that are not known to
     /// be of the same people, counted alike, or whose exact tables show that they are not ([`contradict`]).
     pub fn new(releases: Vec<Answers>) -> Result<Several, QueryError> {
-        let (releases, aside) = best_copies(releases);
+        let (releases, aside) = best_copies(releases)?;
         for (i, a) in releases.iter().enumerate() {
             let again = |b: &&Answers| b.release().manifest_bytes() == a.release().manifest_bytes();
             if releases.iter().take(i).any(|b| again(&b)) {
@@ -269,23 +269,26 @@ fn numbers_differ(one: &Query, other: &Query) -> Option<String> {
 /// # Errors
 /// Exact tables that contradict each other.
 pub fn agreeing(releases: Vec<Answers>) -> Result<Vec<Answers>, QueryError> {
-    let (releases, _) = best_copies(releases);
+    let (releases, _) = best_copies(releases)?;
     contradict::refused(&releases.iter().collect::<Vec<_>>())?;
     Ok(releases)
 }
 
 /// Of nested copies of one measuring only the most precise: the others were made from it, so they know nothing that it does not, and
 /// their errors are not independent of its own. With what is told of those left aside.
-fn best_copies(releases: Vec<Answers>) -> (Vec<Answers>, Vec<String>) {
+///
+/// # Errors
+/// A copy whose exact tables are not those of the one that it would have been made from: no copy changes these.
+fn best_copies(releases: Vec<Answers>) -> Result<(Vec<Answers>, Vec<String>), QueryError> {
     let own = |a: &Answers| {
         let copy = a.copy()?;
         (copy.mode == Mode::Nested).then_some((copy.measuring, copy.own))
     };
     let mut aside = Vec::new();
-    let kept: Vec<bool> = releases
+    let kept = releases
         .iter()
         .map(|a| {
-            let Some((measuring, rank)) = own(a) else { return true };
+            let Some((measuring, rank)) = own(a) else { return Ok(true) };
             // The most precise of all that are more precise.
             let key = |r: &Answers| r.release().manifest().signer.public_key.clone();
             let others = releases.iter().filter_map(|b| {
@@ -294,6 +297,7 @@ fn best_copies(releases: Vec<Answers>) -> (Vec<Answers>, Vec<String>) {
             });
             let better = others.min_by_key(|o| o.0).map(|o| o.1);
             if let Some(better) = better {
+                contradict::refused(&[better, a])?;
                 let name = |a: &Answers| a.copy().map_or(String::new(), |c| c.recipient().to_owned());
                 aside.push(format!(
                     "The copy of {} was made from a more precise one and adds nothing to that of {}, which answers.",
@@ -301,12 +305,12 @@ fn best_copies(releases: Vec<Answers>) -> (Vec<Answers>, Vec<String>) {
                     name(better)
                 ));
             }
-            better.is_none()
+            Ok(better.is_none())
         })
-        .collect();
+        .collect::<Result<Vec<bool>, QueryError>>()?;
     let mut kept = kept.into_iter();
     let releases = releases.into_iter().filter(|_| kept.next().unwrap_or(true)).collect();
-    (releases, aside)
+    Ok((releases, aside))
 }
 
 /// Whether two releases are known to be of the same people, counted alike.

@@ -7,7 +7,7 @@ use crate::answer::figure::Figure;
 use crate::answer::figure::question::Question;
 use crate::answer::tell::open::Answers;
 use crate::answer::tell::pool::Pooled;
-use crate::cube::{Cube, Cuboid, Level, Quantity, required_level};
+use crate::cube::{Cube, Cuboid, Level, Quantity, Weighing, required_level};
 use crate::render::{ResultCell, ResultTable};
 use crate::sql::{Query, quote_names};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub struct SumsAsked<'a> {
 }
 
 impl<'a> SumsAsked<'a> {
-    /// Reads a question of this name after FROM; `None` where it adds up none of the numbers.
+    /// Reads a question of this name after FROM; `None` where it adds up none of the numbers, and rows have no weights.
     pub fn read(
         cube: &'a Cube,
         quantities: &[Arc<Quantity>],
@@ -29,7 +29,8 @@ impl<'a> SumsAsked<'a> {
         let names = cube.dimensions.iter().map(|d| d.name.as_str()).chain([name]);
         let names: Vec<&str> = names.chain(quantities.iter().map(|q| q.name.as_str())).collect();
         let query = Query::with_quantities(&quote_names(sql, &names), cube, quantities)?;
-        if query.aggregates.iter().all(|a| a.subject.quantity().is_none()) {
+        let weighted = quantities.iter().any(|q| q.weighing == Weighing::Weight);
+        if !weighted && query.aggregates.iter().all(|a| a.subject.quantity().is_none()) {
             return Ok(None);
         }
         if !query.from.eq_ignore_ascii_case(name) {

@@ -33,7 +33,9 @@ impl Part {
         let estimate = numerator / denominator;
         let variance = law.covariance(&[1.0, -estimate], &[1.0, -estimate]);
         let (low, high) = fieller(numerator, denominator, law, how)?;
-        let std_error = if low == high { 0.0 } else { libm::sqrt(variance) / denominator.abs() };
+        let certain = low == high;
+        let std_error = if certain { 0.0 } else { libm::sqrt(variance) / denominator.abs() };
+        let estimate = if certain { low } else { estimate };
         let basis = if low.is_finite() { Basis::Fieller } else { Basis::Unbounded };
         Ok(Answered::new(ResultFigure { estimate, std_error, low, high }, basis, error))
     }
@@ -61,7 +63,9 @@ fn fieller(n: f64, d: f64, pair: &JointLaw, how: &How) -> Result<(f64, f64), Law
     // Noise by noise: the difference of the variances would have lost half of its digits.
     let apart = libm::sqrt(pair.covariance(&[1.0, -ratio], &[1.0, -ratio]));
     if apart <= 1e-11 * libm::sqrt(v_nn + ratio * ratio * v_dd) {
-        return Ok((ratio, ratio)); // numerator and denominator are proportional, noise and all, whatever the denominator is
+        // Numerator and denominator are proportional, noise and all, whatever the denominator is.
+        let ratio = unrounded(ratio);
+        return Ok((ratio, ratio));
     }
     // A negated comparison, so that what is not a number is unbounded too.
     let below = pair.solve(&[0.0, 1.0], &How { interval: Interval::EqualTailed, ..*how })?;
@@ -130,11 +134,45 @@ fn fieller(n: f64, d: f64, pair: &JointLaw, how: &How) -> Result<(f64, f64), Law
     Ok((end(-1.0)?, end(1.0)?))
 }
 
+/// The number of few digits that a quotient of two rounded numbers stands for, if there is one as near as rounding may have moved it: of 3 times a count over that count 3.
+fn unrounded(ratio: f64) -> f64 {
+    let few: f64 = format!("{ratio:.11e}").parse().unwrap_or(ratio);
+    if (few - ratio).abs() <= 4.0 * f64::EPSILON * ratio.abs() { few } else { ratio }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::joint::Noise;
     use crate::law::{Method, NoiseLaw};
+
+    /// A mean of what is the same for all rows is that, and rounds nothing; what has no few digits stays as it is.
+    #[test]
+    fn proportional_figures_have_a_ratio_of_few_digits() {
+        let how = How { level: 0.95, method: Method::Auto, interval: Interval::EqualTailed };
+        let (mut rounded, third) = (0, 1.0 / 3.0);
+        for step in 1..500 {
+            let count = 0.1 + 13.0 / 7.0 * f64::from(step);
+            for times in [3.0, 0.07, -41.5, third] {
+                let noise = Noise {
+                    release: 0,
+                    measurement: 0,
+                    copies: 2,
+                    law: NoiseLaw::Gaussian { variance: 5.0 },
+                };
+                let law = Arc::new(JointLaw::new(2, vec![(noise, vec![times, 1.0])]));
+                let of = Part { numerator: times * count, denominator: count, law };
+                let found = of.ratio(&how).unwrap();
+                rounded += u32::from(times * count / count != times);
+                assert!(
+                    found.low == found.estimate && found.high == found.estimate && found.std_error == 0.0
+                );
+                let off = if times == third { 1e-15 } else { 0.0 };
+                assert!((found.estimate - times).abs() <= off, "{times} {count} {}", found.estimate);
+            }
+        }
+        assert!(rounded > 0);
+    }
 
     /// Of noise whose single steps matter no member is beyond the ends, however the set's gaps lie, and the ends are at members.
     #[test]

@@ -59,6 +59,7 @@ impl Answers {
         // A plan whose arithmetic does not fit is refused here, before anything is computed from it.
         cost::check(&plan, &Frame::new(&cube, &plan.levels))?;
         let mut values = Values::new(release, &cube, &plan)?;
+        values.check_exact_sums()?;
         let cut = in_all(&Subject::CutUnits, &cube, &plan, &values)?;
         let moved = moved(&cube, &plan, &values)?;
         let read = |i| Ok::<_, QueryError>(values.values(i).map_err(crate::recover::RecoverError::from)?);
