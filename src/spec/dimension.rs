@@ -197,7 +197,7 @@ pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) ->
         }
     }
     if let Some((dimension, _)) = &mut built {
-        let labels = &dimension.level(dimension.finest()).labels;
+        let labels = &dimension.levels[dimension.finest()].labels;
         let alone = alone.and_then(|node| labels.get(node as usize).cloned());
         legend::read(&fields, dimension, alone, files, sink);
     }

@@ -69,7 +69,6 @@ pub(super) struct Draws {
 
 impl Draws {
     /// For figures with these noises behind them. `None` when fewer draws than so many can be afforded; `Some(None)` when there is nothing to draw.
-    #[expect(clippy::option_option, reason = "without an error and too dear are two answers")]
     pub(super) fn new<'a>(
         width: usize,
         noises: impl Iterator<Item = (&'a Noise, &'a [f64])> + Clone,
