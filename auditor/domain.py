@@ -27,7 +27,7 @@ class Dimension:
 
     def __init__(self, name, levels):
         self.name, self.levels = name, [Level("total", ["total"], [0], [])] + levels
-        self.finest = len(levels)
+        self.finest, self.missing = len(levels), None
 
     def size(self, level):
         return len(self.levels[level])

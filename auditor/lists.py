@@ -47,7 +47,10 @@ def dimension(entry, attachment):
     for level in entry.get("levels", []):
         _level(levels, level)
     levels[-1].parents = np.zeros(len(levels[-1]), dtype=np.int64)
-    return Dimension(name, levels[::-1])
+    built, missing = Dimension(name, levels[::-1]), entry.get("missing")
+    # A category that is listed holds values of that name, too, and that of `other` all others.
+    built.missing = missing if missing in more and missing != entry.get("other") else None
+    return built
 
 
 def shown(number):

@@ -30,7 +30,7 @@ SHAPES = {
     "approximate": "epsilon? delta? conversion? accounting?",
     "truncation": "scale?",
     "amount": "currency:str amount:ratio",
-    "legend": "dimension:str description?:str unit?:str concept?:concept labels?:labels*",
+    "legend": "dimension:str description?:str unit?:str concept?:concept missing?:str labels?:labels*",
     "labels": "level:str of",
 }
 TEXTS = {

@@ -175,6 +175,9 @@ class Spec:
             of = found.get(level.name, {})
             pairs = [[code, of[code]] for code in level.labels if code in of]
             listed += [{"level": level.name, "of": pairs}] if pairs else []
+        says = [said for said in self.manifest.get("legends", []) if said["dimension"] == dimension.name]
+        if dimension.missing and any("missing" in said for said in says):
+            legend["missing"] = dimension.missing
         legend.update({"labels": listed} if listed else {})
         self.legends += [{"dimension": dimension.name, **legend}] if legend else []
         return dimension

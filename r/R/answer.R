@@ -3,9 +3,10 @@
 KEPT <- c("level", "figures", "labels", "method", "joint", "notes", "caveats", "sql")
 FIGURE <- c("estimate", "std_error", "low", "high")
 
-query <- function(release, sql, level = 0.95, joint = FALSE, prob = NULL, test = NULL, prior = NULL, complete = FALSE) {
+query <- function(release, sql, level = 0.95, joint = FALSE, prob = NULL, test = NULL, prior = NULL, complete = FALSE,
+                  labels = FALSE) {
   if (!is.character(sql) || length(sql) != 1) failed("a query is one text: SELECT \u2026")
-  given <- options_of(level = level, joint = joint, prob = prob, test = test, prior = prior, complete = complete)
+  given <- options_of(level = level, joint = joint, prob = prob, test = test, prior = prior, complete = complete, labels = labels)
   answer(run("query", paths_of(release), sql, "--json", given), release, sql)
 }
 

@@ -28,7 +28,7 @@ before <- setwd(home)
 writeLines(c(
   'name = "people"', 'title = "Made up"', "[data]", 'path = "people.csv"',
   "[privacy]", 'unit = { column = "id", max_rows = 1 }', 'rho = "1/2"',
-  "[[dimension]]", 'name = "sex"', 'categories = ["M", "F"]',
+  "[[dimension]]", 'name = "sex"', 'categories = ["M", "F"]', 'labels = { M = "men", F = "women" }',
   "[[dimension]]", 'name = "age"', "range = [0, 99]", 'levels = [{ name = "band", width = 5 }]',
   "[[dimension]]", 'name = "kids"', "range = [0, 3]", 'missing = "unknown"',
   "[[dimension]]", 'name = "day"', 'dates = ["2026-01-01", "2026-03-31"]',
@@ -102,6 +102,17 @@ wild <- query(release, paste(
 ), level = 0.999999)
 print(wild)
 stopifnot(is.infinite(wild$low), is.infinite(wild$high), is.finite(wild$estimate))
+# What codes stand for: beside them, or in their place.
+beside <- query(release, "SELECT sex, COUNT(*) FROM people GROUP BY sex", labels = TRUE)
+stopifnot(
+  identical(names(beside)[1:3], c("sex", "sex_label", "estimate")), identical(attr(beside, "labels"), c("sex", "sex_label")),
+  identical(levels(beside$sex), c("M", "F")), identical(beside$sex_label, c("men", "women"))
+)
+only <- query(release, "SELECT sex, COUNT(*) FROM people GROUP BY sex", labels = "only")
+stopifnot(identical(only$sex, c("men", "women")), identical(only$estimate, beside$estimate))
+# Places, and values that are there.
+places <- query(release, "SELECT kids, COUNT(kids) AS n, RANK() OVER (ORDER BY COUNT(*)) AS place, RANK() OVER (ORDER BY COUNT(*)) <= 2 AS low FROM people WHERE kids IS NOT NULL GROUP BY kids")
+stopifnot(nrow(places) == 4, sort(places$place) == 1:4, places$place_low <= places$place, places$low >= 0, places$low <= 1)
 refused(query(release, "SELECT shoe, COUNT(*) FROM people GROUP BY shoe"), "shoe")
 refused(query(release, "SELECT COUNT(*) FROM people", prob = "nonsense"), "is no statement")
 refused(query("out/people.margins", "SELECT COUNT(*) FROM people"), "margins_open()")

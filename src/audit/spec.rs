@@ -6,6 +6,7 @@
 
 use super::content::Content;
 use super::{Audit, compare, margins, measured, targets};
+use crate::cube::Legend;
 use crate::exact::Rational;
 use crate::plan::{Channel, Copy, Subject, convert, cost, subjects};
 use crate::projection::{self, Design};
@@ -100,6 +101,7 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
         words.account = None;
     }
     words.lossless = said.lossless;
+    unsaid(&mut words.legends, &said.legends);
     if said != words {
         out.push(compare::first_difference(&said, &words, "the manifest says", "the spec says"));
     }
@@ -178,6 +180,15 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
         check(measured::blocks(spec, &first), "measurements, or shares of them,");
     }
     out
+}
+
+/// Files that were made before `missing` was said of a dimension say less, and nothing that is untrue.
+fn unsaid(words: &mut Vec<Legend>, said: &[Legend]) {
+    for own in words.iter_mut() {
+        let says = said.iter().any(|l| l.dimension == own.dimension && l.missing.is_some());
+        own.missing = own.missing.take().filter(|_| says);
+    }
+    words.retain(|l| *l != Legend { dimension: l.dimension.clone(), ..Legend::default() });
 }
 
 /// Whether the recipients are those of the spec, each with what it is to have: a budget, or one that `[privacy]` allows.

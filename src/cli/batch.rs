@@ -1,8 +1,10 @@
 //! Files of queries: one a line, or over several lines.
 
 /// What goes on with a statement at the beginning of a line.
-const GOES_ON: [&str; 12] =
-    ["FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "AND", "OR", "WHEN", "ELSE", "END"];
+const GOES_ON: [&str; 13] = [
+    "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "UNION", "AND", "OR", "WHEN", "ELSE",
+    "END",
+];
 
 /// The statements of a text, each with the line it begins on. A statement ends with its line, unless the next one is indented, or
 /// begins with a clause (`FROM`, `WHERE`, …), a comma or a bracket; after a semicolon or an empty line it has ended in any case.
@@ -70,6 +72,11 @@ mod tests {
             (11, "DELETE"),
         ];
         assert_eq!(found, expected.map(|(line, sql)| (line, sql.to_string())));
+        let union = statements("SELECT 1\nUNION ALL SELECT 2\nunion all\n  SELECT 3\nSELECT 4\n");
+        assert_eq!(
+            union,
+            [(1, "SELECT 1 UNION ALL SELECT 2 union all SELECT 3".into()), (5, "SELECT 4".into())]
+        );
         assert!(statements(" \n;;\n--\n").is_empty());
     }
 

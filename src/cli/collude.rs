@@ -92,7 +92,7 @@ fn to_text(found: &Collusion) -> String {
             found.joint.amount.shown()
         ));
     }
-    let best = found.given.iter().max_by_key(|g| g.cost.amount).map_or("", |g| g.recipient.as_str());
+    let best = found.given.iter().min_by_key(|g| g.rank).map_or("", |g| g.recipient.as_str());
     let meaning = match found.mode {
         Mode::Nested => format!(
             "Nothing is gained: the other copies were made from that of {best} by further noise, and tell nothing that it does not."

@@ -50,7 +50,9 @@ fn refusal<'a>(request: &Request, candidates: impl Iterator<Item = &'a Candidate
     match (request.measure, &reasons[..]) {
         (Some(_), [own, ..]) => (*own).clone(),
         // What is wrong with the budget is wrong with all.
-        (None, all) if all.contains(&&PlanError::Budget) => PlanError::Budget,
+        (None, all) if all.iter().any(|e| matches!(e, PlanError::Budget(_))) => {
+            PlanError::Budget(request.budget)
+        }
         (None, all) => {
             let all: Vec<String> = all.iter().map(|e| e.to_string()).collect();
             PlanError::NothingApplies(all.join("; "))

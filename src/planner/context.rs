@@ -205,7 +205,7 @@ impl<'a> Context<'a> {
             // Costs are summed in parts of 2^-96, each rounded up.
             let tiny = plan.budget.to_f64() < 1e-22;
             return Err(if tiny {
-                PlanError::Budget
+                PlanError::Budget(plan.budget)
             } else {
                 PlanError::OverBudget(cost.total, plan.budget)
             });
@@ -223,7 +223,7 @@ pub(super) fn drawable(request: &Request, frame: &Frame, plan: &Plan) -> Result<
     };
     let largest = plan.noise.largest_scale();
     if plan.measurements().any(|m| m.scale > largest) {
-        return Err(PlanError::Budget);
+        return Err(PlanError::Budget(plan.budget));
     }
     match capacity::check(plan, frame, capacity::ROWS) {
         Ok(()) => Ok(()),

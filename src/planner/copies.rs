@@ -221,11 +221,11 @@ impl Wishes<'_> {
 
     /// The worst cell's half-width in a copy that has so many parts of the noise.
     fn worst_at(&self, plan: &Plan, parts: u128, wish: &Wish) -> Result<(f64, String), CopiesError> {
-        let factor = Rational::new(parts, PARTS).ok_or(PlanError::Budget)?;
+        let factor = Rational::new(parts, PARTS).ok_or(PlanError::Budget(plan.budget))?;
         let recipient = |name: &str, factor| Recipient { name: name.into(), factor };
         let recipients = vec![recipient("", Rational::ONE), recipient(&wish.name, factor)];
         let plans = plan.copies(self.mode, recipients)?;
-        let copy = plans.last().ok_or(PlanError::Budget)?;
+        let copy = plans.last().ok_or(PlanError::Budget(plan.budget))?;
         worst(self.request, copy).ok_or_else(|| CopiesError::TooMany(wish.name.clone()))
     }
 
@@ -234,9 +234,9 @@ impl Wishes<'_> {
         let mut tried = Tried::default();
         let mut least = |w: &Wish| match w.budget {
             Some(budget) => Ok(budget),
-            None => {
-                most.checked_div(self.least(plan, w, &mut tried)?).ok_or(CopiesError::Plan(PlanError::Budget))
-            }
+            None => most
+                .checked_div(self.least(plan, w, &mut tried)?)
+                .ok_or(CopiesError::Plan(PlanError::Budget(most))),
         };
         self.wishes.iter().map(&mut least).collect()
     }
@@ -275,7 +275,7 @@ impl Wishes<'_> {
         }
         let first = plans.first().unwrap_or(plan);
         let joint = cost::joint_cost(first, &frame).map_err(PlanError::Cost)?;
-        let joint_budget = cost::joint_budget(first).ok_or(PlanError::Budget)?;
+        let joint_budget = cost::joint_budget(first).ok_or(PlanError::Budget(first.budget))?;
         if joint > joint_budget {
             return Err(PlanError::OverBudget(joint, joint_budget).into());
         }
@@ -332,7 +332,7 @@ impl Wishes<'_> {
             let middle = low.midpoint(high);
             if fits(middle) { low = middle } else { high = middle }
         }
-        Rational::new(low, PARTS).ok_or(CopiesError::Plan(PlanError::Budget))
+        Rational::new(low, PARTS).ok_or(CopiesError::Plan(PlanError::Budget(plan.budget)))
     }
 }
 

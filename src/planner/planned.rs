@@ -45,8 +45,11 @@ pub enum PlanError {
     #[error("strategy `{0}` does not apply: {1}")]
     NotApplicable(&'static str, NotApplicable),
     /// Too small or too large for any noise.
-    #[error("this budget is too small or too large: no noise that can be drawn in 64-bit integers fits it")]
-    Budget,
+    #[error(
+        "this budget is too {}: no noise that can be drawn in 64-bit integers fits it",
+        if *.0 > Rational::ONE { "large" } else { "small" }
+    )]
+    Budget(Rational),
     /// With `auto`: nothing applies.
     #[error("no strategy applies: {0}")]
     NothingApplies(String),

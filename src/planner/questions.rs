@@ -46,7 +46,7 @@ pub(super) fn choose(request: &Request, rows: &Rows) -> Result<Choice, PlanError
     let part = part.ok_or(CostError::Overflow(0))?;
     let scale = at_one(request, rows)?.1.checked_div(part).ok_or(CostError::Overflow(0))?;
     if scale > request.noise.largest_scale() {
-        return Err(PlanError::Budget);
+        return Err(PlanError::Budget(request.budget));
     }
     let at = |scale: Rational| {
         let mut plan = plan(request, rows, scale);
@@ -60,7 +60,7 @@ pub(super) fn choose(request: &Request, rows: &Rows) -> Result<Choice, PlanError
     let (mut plan, mut frame, mut cost) = at(scale)?;
     if cost.total > plan.budget {
         // Costs are summed in parts, each rounded up: a little more noise makes room for that.
-        let more = round::up(scale.to_f64() * (1.0 + 1e-12)).ok_or(PlanError::Budget)?;
+        let more = round::up(scale.to_f64() * (1.0 + 1e-12)).ok_or(PlanError::Budget(request.budget))?;
         (plan, frame, cost) = at(more)?;
     }
     if cost.total > plan.budget {

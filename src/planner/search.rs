@@ -106,7 +106,7 @@ impl Context<'_> {
         }
         let ask = Ask { request, frame: &self.frame, closure: &self.closure, budgets };
         let sets = strategy::measurements(measure, &ask).map_err(|why| match why {
-            NotApplicable::ScaleOutOfRange(_) => PlanError::Budget,
+            NotApplicable::ScaleOutOfRange(_) => PlanError::Budget(request.budget),
             why => PlanError::NotApplicable(measure.name(), why),
         })?;
         let mut plans = Vec::new();

@@ -164,7 +164,7 @@ pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) ->
             },
         );
         if let Some((dimension, _)) = &mut built {
-            legend::read(&fields, dimension, files, sink);
+            legend::read(&fields, dimension, None, files, sink);
         }
         return DeclaredDimension { name, column, unconfirmed, built };
     }
@@ -172,10 +172,12 @@ pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) ->
     let taken = taken(&fields, sink);
     let missing = extra(&fields, "missing", sink);
     let other = extra(&fields, "other", sink);
-    let mut built = None;
+    let (mut built, mut alone) = (None, None);
     if let (Some(mut finest), Some((name, _)), Some((column, _))) = (finest, &name, &column) {
         let missing = missing.map(|label| finest.extra(label));
         let other = other.map(|label| finest.extra(label));
+        // A category that is listed holds the values of its name, too, and that of `other` all others: those are not missing.
+        alone = missing.filter(|&node| node as usize >= finest.own && other != Some(node));
         if let Some(value) = fields.get("levels") {
             levels::read(value, name, &mut finest, sink);
         }
@@ -195,7 +197,9 @@ pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) ->
         }
     }
     if let Some((dimension, _)) = &mut built {
-        legend::read(&fields, dimension, files, sink);
+        let labels = &dimension.levels[dimension.finest()].labels;
+        let alone = alone.and_then(|node| labels.get(node as usize).cloned());
+        legend::read(&fields, dimension, alone, files, sink);
     }
     DeclaredDimension { name, column, unconfirmed, built }
 }

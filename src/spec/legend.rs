@@ -12,10 +12,11 @@ use std::ops::Range;
 /// A label, the file in which it stands, and where its code stands there.
 type Placed = (String, usize, Range<usize>);
 
-/// Reads what is said of a dimension, and gives it that.
+/// Reads what is said of a dimension, and gives it that. `missing` is the category that holds empty cells alone.
 pub(super) fn read(
     fields: &Fields<'_, '_>,
     dimension: &mut Dimension,
+    missing: Option<String>,
     files: &mut Files<'_>,
     sink: &mut Sink,
 ) {
@@ -31,7 +32,7 @@ pub(super) fn read(
         };
     }
     let labels = labels.listed();
-    let said = Legend { dimension: dimension.name.clone(), description, unit, concept, labels };
+    let said = Legend { dimension: dimension.name.clone(), description, unit, concept, missing, labels };
     let silent = Legend { dimension: dimension.name.clone(), ..Legend::default() };
     if sink.count() > before || said == silent {
         return;

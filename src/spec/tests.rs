@@ -68,6 +68,18 @@ fn legends() {
     assert_eq!(inline.cube.dimensions[0].called(2), ["none", "1", "two"]);
     assert_eq!(inline.cube.dimensions[0].called(1), ["two", "many"]);
     assert!(read("").unwrap().words().legends.is_empty());
+    // The category of empty cells is said where it is of nothing else.
+    for (said, missing) in [
+        ("missing = 'none'", Some("none")),
+        ("missing = 'none'\nother = 'else'", Some("none")),
+        ("missing = 'else'\nother = 'else'", None),
+        ("missing = '0'", None),
+        ("other = 'else'", None),
+    ] {
+        let legends = read(said).unwrap().words().legends;
+        let found = legends.first().and_then(|l| l.missing.as_deref());
+        assert_eq!((found, legends.len()), (missing, usize::from(missing.is_some())), "{said}");
+    }
     for (said, why) in [
         ("labels = { 3 = 'three' }", "`3` is no category of `x`"),
         ("labels = { bond = { low = 'few' } }", "`x` has no level `bond`"),

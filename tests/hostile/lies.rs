@@ -131,7 +131,36 @@ pub(crate) fn kept() -> Vec<Lie> {
     ];
     all.extend(of_amounts(&key));
     all.extend(of_labels(&key));
+    all.extend(of_nothing(&key));
     all
+}
+
+/// Which category may be said to be that of empty cells.
+fn of_nothing(key: &SigningKey) -> Vec<Lie> {
+    let text = SHOP.replace("range = [0, 9]", "range = [0, 9]\nother = \"9+\"\nmissing = \"unknown\"");
+    let honest = released(&text, ROWS, key);
+    let lie = |name, why, edit: fn(&mut Value)| Lie {
+        name,
+        bytes: said(&honest, key, |m, _| edit(m)),
+        verdict: "failed",
+        why,
+    };
+    vec![
+        Lie { verdict: "verified", ..lie("honest-missing", "read again", |_| ()) },
+        // As files are that were made before it could be said: they say less.
+        Lie {
+            verdict: "verified",
+            ..lie("missing-unsaid", "read again", |m| {
+                m.as_object_mut().unwrap().remove("legends");
+            })
+        },
+        lie("another-missing", "the spec says", |m| m["legends"][0]["missing"] = "9+".into()),
+        lie("missing-of-no-code", "no category nobody", |m| m["legends"][0]["missing"] = "nobody".into()),
+        lie("missing-that-is-listed", "the spec says", |m| {
+            let own = serde_json::json!({ "dimension": "sex", "missing": "M" });
+            m["legends"].as_array_mut().unwrap().insert(0, own);
+        }),
+    ]
 }
 
 /// What codes may be said to stand for.

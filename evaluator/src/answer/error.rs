@@ -75,6 +75,9 @@ pub enum QueryError {
     /// What is not said of a quantile.
     #[error("MEDIAN and QUANTILE {0}")]
     Quantile(&'static str),
+    /// What is not said of places.
+    #[error("the probability of a place {0}")]
+    Places(&'static str),
     /// A prior for something that is no count.
     #[error("a prior speaks of a count of units; `{0}` is another figure: ask COUNT(*) with a WHERE")]
     NotACount(String),

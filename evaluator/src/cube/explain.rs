@@ -34,6 +34,11 @@ impl Dimension {
                 next = node + 1;
             }
         }
+        if let Some(label) = &said.missing
+            && !self.level(self.finest()).labels.contains(label)
+        {
+            return Err(format!("{} has no category {label} for empty cells", self.name));
+        }
         self.legend = Some(Arc::new(Labelled { said, labels }));
         Ok(())
     }
@@ -41,6 +46,12 @@ impl Dimension {
     /// What is said of it, if anything is.
     pub fn legend(&self) -> Option<&Legend> {
         self.legend.as_deref().map(|l| &l.said)
+    }
+
+    /// Which of the finest nodes are not SQL's NULL, where the file says which one is.
+    pub(crate) fn present(&self) -> Option<Vec<bool>> {
+        let missing = self.legend()?.missing.as_ref()?;
+        Some(self.level(self.finest()).labels.iter().map(|label| label != missing).collect())
     }
 
     /// The labels of a level's nodes, empty for a code without one; `None` for a level without labels.
@@ -82,6 +93,11 @@ mod tests {
         assert_eq!(one.labels(1).unwrap(), ["Ann", "", "Cat"]);
         assert_eq!(one.called(1), ["Ann", "b", "Cat"]);
         assert_eq!((one.labels(0), one.called(0)), (None, vec!["total".to_owned()]));
+        assert_eq!(one.present(), None);
+        one.explain(Legend { missing: Some("b".into()), ..legend(&[]) }).unwrap();
+        assert_eq!(one.present().unwrap(), [true, false, true]);
+        let error = x().explain(Legend { missing: Some("d".into()), ..legend(&[]) }).unwrap_err();
+        assert!(error.contains("no category d"), "{error}");
         assert_eq!(one, x(), "what people call its codes makes it no other dimension");
         for (wrong, why) in [
             (&[("y", &[("a", "A")][..])][..], "no level y"),

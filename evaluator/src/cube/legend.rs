@@ -17,6 +17,9 @@ pub struct Legend {
     /// What kind of thing it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concept: Option<Concept>,
+    /// The finest category that stands for empty cells, and for nothing else: SQL's NULL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
     /// What codes stand for, by level.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<LevelLabels>,

@@ -81,6 +81,9 @@ pub struct Dimension {
     /// What kind of thing it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concept: Option<Concept>,
+    /// The category of empty cells: SQL's NULL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
     /// Its levels, the finest first. None where the categories are any text.
     pub levels: Vec<Categories>,
 }
@@ -195,6 +198,7 @@ fn dimensions(cube: &Cube) -> Vec<Dimension> {
             description: legend.and_then(|l| l.description.clone()),
             unit: legend.and_then(|l| l.unit.clone()),
             concept: legend.and_then(|l| l.concept),
+            missing: legend.and_then(|l| l.missing.clone()),
             levels: levels.map(categories).collect(),
         }
     };

@@ -143,7 +143,8 @@ impl Display for Description {
                 writeln!(f, "  {}: any text", d.name)?;
             }
             let unit = d.unit.as_ref().map(|unit| format!("in {unit}"));
-            let said: Vec<String> = d.description.clone().into_iter().chain(unit).collect();
+            let missing = d.missing.as_ref().map(|label| format!("{label} is a missing value"));
+            let said: Vec<String> = d.description.clone().into_iter().chain(unit).chain(missing).collect();
             if !said.is_empty() {
                 let line = format!("{}: {}", d.name, said.join(", "));
                 writeln!(f, "  {}", wrapped(&line, 4, width.min(WIDTH)))?;

@@ -45,6 +45,35 @@ impl MaxZ {
         noises: impl Iterator<Item = (&'a Noise, &'a [f64])> + Clone,
         level: f64,
     ) -> Option<MaxZ> {
+        let all = Draws::new(width, noises, FEWEST_DRAWS)??;
+        let draws = all.draws;
+        let rank = rank(draws, level)?;
+        let mut maxima: Vec<f64> = Vec::with_capacity(draws as usize);
+        all.each(|errors| maxima.push(errors.iter().fold(0.0f64, |most, e| most.max(e.abs()))));
+        let (_, critical, _) = maxima.select_nth_unstable_by(rank - 1, f64::total_cmp);
+        // Sums of the same terms in another order differ in their last digits.
+        let critical = *critical * (1.0 + 1e-9);
+        let covered = maxima.iter().filter(|z| **z <= critical).count() as f64 / f64::from(draws);
+        Some(MaxZ { critical, draws, covered })
+    }
+}
+
+/// Draws of the errors of several figures, always the same ones.
+pub(super) struct Draws {
+    /// The figures that have an error, each with its standard deviation.
+    pub used: Vec<(usize, f64)>,
+    sources: Vec<Source>,
+    /// How many draws there are.
+    pub draws: u32,
+}
+
+impl Draws {
+    /// For figures with these noises behind them. `None` when fewer draws than so many can be afforded; `Some(None)` when there is nothing to draw.
+    pub(super) fn new<'a>(
+        width: usize,
+        noises: impl Iterator<Item = (&'a Noise, &'a [f64])> + Clone,
+        fewest: f64,
+    ) -> Option<Option<Draws>> {
         let mut variances = vec![0.0; width];
         for (noise, coefficients) in noises.clone() {
             let one = noise.copies as f64 * noise.law.variance();
@@ -57,36 +86,29 @@ impl MaxZ {
             .map(|(i, v)| (i, libm::sqrt(*v)))
             .collect();
         if used.is_empty() {
-            return None;
+            return Some(None);
         }
         let sources = sources(&used, noises);
         let effort: u64 = sources.iter().map(|s| s.sum.effort()).sum();
         let work = (sources.len() * used.len()) as f64 + DRAW * effort as f64;
         let draws = libm::floor(WORK / work).min(MOST_DRAWS);
-        if draws < FEWEST_DRAWS {
-            return None;
-        }
-        let draws = draws as u32;
-        let rank = rank(draws, level)?;
+        (draws >= fewest).then(|| Some(Draws { used, sources, draws: draws as u32 }))
+    }
+
+    /// Shows each draw: of every figure in `used` its error, in standard errors.
+    pub(super) fn each(&self, mut see: impl FnMut(&[f64])) {
         let mut generator = Generator::new(SEED);
-        let mut errors = vec![0.0; used.len()];
-        let mut maxima: Vec<f64> = (0..draws)
-            .map(|_| {
-                errors.fill(0.0);
-                for source in &sources {
-                    let z = source.sum.draw(&mut generator);
-                    if z != 0.0 {
-                        errors.iter_mut().zip(&source.coefficients).for_each(|(e, c)| *e += c * z);
-                    }
+        let mut errors = vec![0.0; self.used.len()];
+        for _ in 0..self.draws {
+            errors.fill(0.0);
+            for source in &self.sources {
+                let z = source.sum.draw(&mut generator);
+                if z != 0.0 {
+                    errors.iter_mut().zip(&source.coefficients).for_each(|(e, c)| *e += c * z);
                 }
-                errors.iter().fold(0.0f64, |most, e| most.max(e.abs()))
-            })
-            .collect();
-        let (_, critical, _) = maxima.select_nth_unstable_by(rank - 1, f64::total_cmp);
-        // Sums of the same terms in another order differ in their last digits.
-        let critical = *critical * (1.0 + 1e-9);
-        let covered = maxima.iter().filter(|z| **z <= critical).count() as f64 / f64::from(draws);
-        Some(MaxZ { critical, draws, covered })
+            }
+            see(&errors);
+        }
     }
 }
 

@@ -6,8 +6,10 @@
 
 mod largest;
 pub(crate) mod merge_gaussians;
+mod ranks;
 
 pub(crate) use largest::MaxZ;
+pub(crate) use ranks::Order;
 
 use crate::law::{ErrorLaw, Interval, LawError, Method, NoiseLaw, Term};
 use crate::memo::Memo;

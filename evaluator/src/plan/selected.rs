@@ -93,7 +93,9 @@ impl Selected {
         for column in &query.columns {
             match column {
                 SelectColumn::Group { .. } | SelectColumn::Band { .. } | SelectColumn::Grouping { .. } => {}
-                SelectColumn::Quantile { name, .. } => return Err(SelectedError::NotLinear(name.clone())),
+                SelectColumn::Quantile { name, .. } | SelectColumn::Rank { name, .. } => {
+                    return Err(SelectedError::NotLinear(name.clone()));
+                }
                 SelectColumn::Count { .. } => {
                     figures.push(vec![(aggregates.len(), 1.0)]);
                     aggregates.push(Aggregate::rows(query.filter.clone(), None));

@@ -129,7 +129,8 @@ pub enum RecordsError {
     Absent(String),
     /// A question that is not counted.
     #[error(
-        "of records, counts, sums and their arithmetic are asked by levels: no MEDIAN, QUANTILE or CASE in GROUP BY"
+        "of records, counts, sums and their arithmetic are asked by levels: no MEDIAN, QUANTILE or RANK, no CASE in GROUP BY, \
+         no sets of groups, and OVER neither with ORDER BY nor by a level above"
     )]
     Question,
     /// The release's own refusal.

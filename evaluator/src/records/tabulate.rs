@@ -253,8 +253,7 @@ pub fn beside(
     let at = read.iter().position(Result::is_ok).unwrap_or(0);
     let query = &read.swap_remove(at).map_err(wrong)?;
     let answer = of.select(sql, asked);
-    let odd =
-        query.columns.iter().any(|c| matches!(c, SelectColumn::Quantile { .. } | SelectColumn::Band { .. }));
+    let odd = query.has_quantiles() || query.has_ranks();
     if odd || !query.bands.is_empty() || query.sets.len() > 1 {
         return Err(RecordsError::Question);
     }

@@ -230,4 +230,14 @@ impl ResultTable {
         }
         (!words.is_empty()).then(|| words.join(" "))
     }
+
+    /// What that column says in one row: of several questions below each other each has its own.
+    pub(super) fn status_of<'a>(&'a self, row: usize, all: &'a str) -> &'a str {
+        let mut end = 0;
+        let own = self.parts.iter().find(|(rows, _)| {
+            end += rows;
+            row < end
+        });
+        own.map_or(all, |(_, words)| words)
+    }
 }

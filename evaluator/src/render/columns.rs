@@ -56,7 +56,12 @@ pub fn columns(result: &ResultTable) -> Vec<Column<'_>> {
         columns.push(Column { name: key.name, values });
     }
     if let Some((name, status)) = result.status_column() {
-        columns.push(Column { name, values: Values::Same(status) });
+        let of = |row| Some(result.status_of(row, "")).filter(|words| !words.is_empty());
+        let values = match result.parts.is_empty() {
+            true => Values::Same(status),
+            false => Values::Text((0..result.rows.len()).map(of).collect()),
+        };
+        columns.push(Column { name, values });
     }
     columns
 }

@@ -14,14 +14,17 @@ pub fn csv(result: &ResultTable) -> String {
     let status = result.status_column();
     let header = status.iter().map(|(name, _)| Cow::Borrowed(name.as_str()));
     line(&mut text, keys.iter().map(|k| label(&k.name)).chain(header));
-    for row in &result.rows {
+    for (at, row) in result.rows.iter().enumerate() {
         let fields = keys.iter().map(|k| match k.of(row) {
             Shown::Text(text) => label(text),
             Shown::Number(value) if value.is_nan() => Cow::Borrowed(""),
             Shown::Number(value) => Cow::Owned(number(value)),
             Shown::Nothing => Cow::Borrowed(""),
         });
-        line(&mut text, fields.chain(status.iter().map(|(_, words)| Cow::Borrowed(words.as_str()))));
+        line(
+            &mut text,
+            fields.chain(status.iter().map(|(_, words)| Cow::Borrowed(result.status_of(at, words)))),
+        );
     }
     text
 }

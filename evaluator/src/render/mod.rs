@@ -53,6 +53,8 @@ pub struct ResultTable {
     pub caveats: Vec<Caveat>,
     /// What else a reader must know beside the numbers.
     pub notes: Vec<String>,
+    /// Of answers to several questions below each other: how many rows each has, and what `status` says of them.
+    pub(crate) parts: Vec<(usize, String)>,
 }
 
 /// A column's name and kind.
@@ -147,8 +149,10 @@ impl ResultTable {
 
     /// Answers to several questions below each other, with the names of the first; `None` where their columns do not fit.
     pub(crate) fn below(tables: Vec<ResultTable>) -> Option<ResultTable> {
+        let parts = tables.iter().map(|t| (t.rows.len(), t.status().unwrap_or_default())).collect();
         let mut tables = tables.into_iter();
         let mut all = tables.next()?;
+        all.parts = parts;
         for next in tables {
             if all.columns.len() != next.columns.len() {
                 return None;
@@ -170,7 +174,13 @@ impl ResultTable {
             }
             all.rows.extend(next.rows);
             let (caveats, notes) = (next.caveats, next.notes);
-            caveats.into_iter().for_each(|c| {
+            caveats.into_iter().for_each(|mut c| {
+                if let Caveat::LeftOut { figure: Some(name), .. } = &mut c
+                    && let Some(at) = next.columns.iter().position(|c| c.name == *name)
+                    && let Some(own) = all.columns.get(at)
+                {
+                    name.clone_from(&own.name);
+                }
                 if !all.caveats.contains(&c) {
                     all.caveats.push(c)
                 }
@@ -182,6 +192,39 @@ impl ResultTable {
             });
         }
         Some(all)
+    }
+
+    /// The same with a column of labels beside each column of codes where any of the tables has one: empty where a table has none.
+    pub(crate) fn with_labels_alike(tables: &mut [ResultTable]) {
+        let beside = |table: &ResultTable, at: usize| {
+            let [code, label] = [at.checked_sub(1), Some(at)].map(|at| table.columns.get(at?));
+            let (Some(code), Some(label)) = (code, label) else { return false };
+            let is_label = |kind| matches!(kind, ColumnKind::Text | ColumnKind::Integer);
+            let end = label.name.strip_prefix(&code.name).and_then(|rest| rest.strip_prefix("_label"));
+            is_label(code.kind)
+                && label.kind == ColumnKind::Text
+                && end.is_some_and(|end| end.chars().all(|c| c == '_'))
+        };
+        let mut at = 1;
+        while tables.iter().any(|t| at < t.columns.len()) {
+            if tables.iter().any(|t| beside(t, at)) {
+                for table in tables.iter_mut() {
+                    let code = table.columns.get(at - 1);
+                    let code = code.filter(|c| matches!(c.kind, ColumnKind::Text | ColumnKind::Integer));
+                    let Some(code) = code.filter(|_| !beside(table, at)) else { continue };
+                    let mut name = format!("{}_label", code.name);
+                    while table.columns.iter().any(|c| c.name == name) {
+                        name.push('_');
+                    }
+                    table.columns.insert(at, ResultColumn { name, kind: ColumnKind::Text });
+                    for row in &mut table.rows {
+                        row.insert(at.min(row.len()), ResultCell::Label(String::new()));
+                    }
+                }
+                at += 1;
+            }
+            at += 1;
+        }
     }
 
     /// The keys of a row in CSV and JSON, each once.

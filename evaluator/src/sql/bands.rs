@@ -16,6 +16,7 @@ use super::tree::{Expr, Node, Operator};
 use super::truth::Truth;
 use super::{Aggregate, GroupingSet, Query};
 use crate::cube::{Cube, Filter, Level, TooIntricate, odometer};
+use std::collections::BTreeMap;
 
 /// The most combinations of bands.
 pub(super) const MOST: usize = 1 << 10;
@@ -142,28 +143,57 @@ impl Query {
             order.reverse();
         }
         let mut out = vec![Some(Filter::constant(0.0)); each.len()];
-        let rows = order.len() as i64;
-        // What is added up from the first row on, and how many rows that is.
-        let mut first = (Filter::constant(0.0), 0);
-        for (at, &rank) in (0i64..).zip(&order) {
-            if stretch.is_row && stretch.to.is_some_and(|to| !(0..rows).contains(&(at + to))) {
-                out[rank] = None;
-                continue;
-            }
-            let end = stretch.to.map_or(rows, |to| (at + to + 1).clamp(0, rows));
-            let begin = stretch.from.map(|from| (at + from).clamp(0, rows));
-            let (mut filter, next) =
-                begin.map_or_else(|| first.clone(), |from| (Filter::constant(0.0), from));
-            for &rank in order.iter().take(end as usize).skip(next as usize) {
-                filter = filter.or(&each[rank].1)?;
-            }
-            if begin.is_none() {
-                first = (filter.clone(), end);
-            }
-            out[rank] = Some(filter);
+        let coarser = stretch.within.and_then(|band| self.bands.get(band)).map_or(&[][..], |b| &b.each);
+        let of = |rank: usize| {
+            let units = &each.get(rank)?.1;
+            let nodes = units.dims.first().map_or(1, |d| d.class_of.len());
+            let first = (0..nodes).find(|&at| holds(units, at))?;
+            coarser.iter().position(|(_, units)| holds(units, first))
+        };
+        let mut within: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
+        for rank in order {
+            within.entry(if coarser.is_empty() { None } else { of(rank) }).or_default().push(rank);
+        }
+        for order in within.into_values() {
+            along(stretch, each, &order, &mut out)?;
         }
         Ok(out)
     }
+}
+
+/// Whether a condition on one dimension has a node of it.
+fn holds(units: &Filter, node: usize) -> bool {
+    let class = units.dims.first().map_or(Some(0), |one| one.class_of.get(node).map(|&class| class as usize));
+    class.and_then(|class| units.weights.get(class)).is_some_and(|w| *w != 0.0)
+}
+
+/// Of each of these bands, in this order, the units of those that a stretch takes from it.
+fn along(
+    stretch: &Stretch,
+    each: &[(String, Filter)],
+    order: &[usize],
+    out: &mut [Option<Filter>],
+) -> Result<(), TooIntricate> {
+    let rows = order.len() as i64;
+    // What is added up from the first row on, and how many rows that is.
+    let mut first = (Filter::constant(0.0), 0);
+    for (at, &rank) in (0i64..).zip(order) {
+        if stretch.is_row && stretch.to.is_some_and(|to| !(0..rows).contains(&(at + to))) {
+            out[rank] = None;
+            continue;
+        }
+        let end = stretch.to.map_or(rows, |to| (at + to + 1).clamp(0, rows));
+        let begin = stretch.from.map(|from| (at + from).clamp(0, rows));
+        let (mut filter, next) = begin.map_or_else(|| first.clone(), |from| (Filter::constant(0.0), from));
+        for &rank in order.iter().take(end as usize).skip(next as usize) {
+            filter = filter.or(&each[rank].1)?;
+        }
+        if begin.is_none() {
+            first = (filter.clone(), end);
+        }
+        out[rank] = Some(filter);
+    }
+    Ok(())
 }
 
 const HOW: &str = "for example: GROUP BY CASE WHEN age < 18 THEN 'minor' ELSE 'adult' END";
@@ -246,15 +276,37 @@ impl<'a> Bands<'a> {
     }
 }
 
-/// The nodes of a level as bands.
-pub(super) fn above(cube: &Cube, level: Level) -> Banded {
+/// The nodes of a level of which a condition leaves any units.
+pub(super) fn left(cube: &Cube, level: Level, condition: &Filter) -> Vec<u32> {
     let dimension = &cube.dimensions[level.dimension];
     let up = dimension.ancestors(dimension.finest(), level.level);
-    let units = |node: usize| {
-        Filter::nodes(level.dimension, &up.iter().map(|&n| n as usize == node).collect::<Vec<_>>())
+    let mut is = vec![false; level.of(cube).len()];
+    let classes = condition.classes(level.dimension).map(|c| (&c.class_of, condition.weighing(c)));
+    for (finest, &node) in up.iter().enumerate() {
+        let weighs = |(of, weighs): &(&Vec<u32>, Vec<bool>)| weighs[of[finest] as usize];
+        is[node as usize] |= classes.as_ref().map_or(!condition.is_nothing(), weighs);
+    }
+    (0u32..).zip(is).filter(|(_, is)| *is).map(|(node, _)| node).collect()
+}
+
+/// The nodes of a level as bands, but for those that a condition leaves nothing of.
+pub(super) fn above(cube: &Cube, level: Level, condition: &Filter) -> Banded {
+    let dimension = &cube.dimensions[level.dimension];
+    let up = dimension.ancestors(dimension.finest(), level.level);
+    let nodes = left(cube, level, condition);
+    let few = nodes.len() <= MOST;
+    let band = |&node: &u32| {
+        // Of too many it only matters how many there are.
+        let units = match few {
+            true => Filter::nodes(level.dimension, &up.iter().map(|&n| n == node).collect::<Vec<_>>()),
+            false => Filter::constant(0.0),
+        };
+        (level.of(cube).labels[node as usize].clone(), units)
     };
-    let labels = level.of(cube).labels.iter().enumerate();
-    Banded { above: Some(level), each: labels.map(|(node, label)| (label.clone(), units(node))).collect() }
+    // Of nothing there is still a row.
+    let nothing = || vec![(String::new(), Filter::constant(0.0))];
+    let each = if nodes.is_empty() { nothing() } else { nodes.iter().map(band).collect() };
+    Banded { above: Some(level), each }
 }
 
 /// The most there may be, in words.

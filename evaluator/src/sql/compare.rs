@@ -189,6 +189,9 @@ fn covered(level: &Categories) -> Option<(f64, f64)> {
 pub(super) fn null(names: &Names, column: Column) -> SqlError {
     let level = names.level(column);
     let name = super::names::quoted(&names.name(column));
+    if names.present(column).is_some() {
+        return SqlError::new("nothing equals NULL").help(format!("write {name} IS NULL"));
+    }
     let without_number = match level.bounds.iter().any(Option::is_some) {
         true => level.bounds.iter().position(Option::is_none),
         false => level.labels.iter().position(|l| {

@@ -30,6 +30,8 @@ pub(crate) struct Stretch {
     pub descending: bool,
     /// Whether it is NULL where there is no such band.
     pub is_row: bool,
+    /// The bands of a coarser level within which bands are gone along, where there are any.
+    pub within: Option<usize>,
 }
 
 impl Aggregate {

@@ -327,10 +327,17 @@ impl Figures<'_> {
             && self.names.quantity(argument).is_none()
             && let Some(column) = self.names.column(argument)
         {
-            column?;
-            return Err(SqlError::new("COUNT of a column cannot be asked of a release")
+            let column = column?;
+            let present = self.names.present(column).ok_or_else(|| {
+                let name = self.names.name(column);
+                SqlError::new(format!(
+                    "the release does not say which category of {name} stands for a missing value"
+                ))
                 .at(argument.span())
-                .help("COUNT(*) counts units; leave missing values out with WHERE"));
+                .help("COUNT(*) counts units; leave categories out with WHERE")
+            })?;
+            let rows = rows.and(&present).map_err(|e| SqlError::from(e).at(argument.span()))?;
+            return Ok(Added { rows, amounts: Vec::new() });
         }
         let argument = self.argument(argument)?;
         self.open(&argument, &rows, expr)?;
@@ -546,7 +553,7 @@ fn only<'e>(function: &'e Function, expr: &tree::Expr) -> Result<&'e tree::Expr,
 
 /// Whether an expression is itself a function of many units.
 pub(super) fn is_aggregate(expr: &tree::Expr) -> bool {
-    let names = || NAMES.iter().map(|(name, _)| *name).chain(["median", "quantile", "lag", "lead"]);
+    let names = || NAMES.iter().map(|(name, _)| *name).chain(["median", "quantile", "lag", "lead", "rank"]);
     matches!(&expr.node, Node::Function(function) if names().any(|name| is_name(function, name)))
 }
 

@@ -12,18 +12,51 @@ use super::names::{join, list, quoted};
 use super::span::Span;
 use super::tree::{Args, Expr, Ident, Item, Node, Operator, Order};
 
+/// The most parts that a SELECT may come to before it stands inside another: each of them may stand in the place of a name.
+const MOST_PARTS: usize = 2_000;
+
 /// One SELECT in place of two; one that has none inside stays as it is.
-pub(super) fn flat(mut outer: Clauses) -> Result<Clauses, SqlError> {
+pub(super) fn flat(outer: Clauses) -> Result<Clauses, SqlError> {
+    flattened(outer, true)
+}
+
+/// `last` is that of the answer: in the others `*` stands for what is inside.
+fn flattened(mut outer: Clauses, last: bool) -> Result<Clauses, SqlError> {
     let Some(inner) = outer.inner.take() else { return Ok(outer) };
+    let is_chain = inner.inner.is_some();
+    let inner = flattened(*inner, false)?;
+    if is_chain && parts(&inner) > MOST_PARTS {
+        return Err(SqlError::new("these SELECTs come to a query that is too long")
+            .at(inner.select)
+            .help("write the one that is meant"));
+    }
     let mut called: Vec<String> = outer.table.iter().chain(&outer.alias).map(|i| i.value.clone()).collect();
     called.retain(|name| !name.is_empty());
     let inside = Inside::new(&inner, called);
     let counts = inner.groups.is_empty() && !inner.items.iter().any(counts);
     if counts {
+        if !last && outer.groups.is_empty() {
+            let all = |item| match item {
+                Item::Star(_) => inner.items.clone(),
+                item => vec![item],
+            };
+            outer.items = outer.items.into_iter().flat_map(all).collect();
+        }
         return units(outer, &inner, &inside);
     }
     let adds = !outer.groups.is_empty() || outer.items.iter().any(self::counts);
     if adds { added(outer, &inner, &inside) } else { rows(outer, &inner, &inside) }
+}
+
+/// How many parts the expressions of a SELECT have.
+fn parts(clauses: &Clauses) -> usize {
+    let items = clauses.items.iter().filter_map(|item| match item {
+        Item::Expr { expr, .. } => Some(expr),
+        Item::Star(_) => None,
+    });
+    let conditions = clauses.condition.iter().chain(&clauses.having);
+    let all = items.chain(conditions).chain(&clauses.groups).chain(clauses.order.iter().map(|o| &o.expr));
+    all.map(|expr| expr.all().count()).sum()
 }
 
 /// Whether a column is a figure.

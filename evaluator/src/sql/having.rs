@@ -23,12 +23,25 @@ pub(crate) enum Having {
 impl Having {
     /// Whether a row with these estimates, one for each column of SELECT, is shown.
     pub(crate) fn holds(&self, estimates: &[f64]) -> bool {
+        self.truth(estimates) == Some(true)
+    }
+
+    /// As SQL has it: what compares with NULL is neither true nor false, and neither is its opposite.
+    fn truth(&self, estimates: &[f64]) -> Option<bool> {
+        let settled = |of: &[Having], by: bool| {
+            let mut truths = of.iter().map(|h| h.truth(estimates));
+            match truths.clone().any(|t| t == Some(by)) {
+                true => Some(by),
+                false => truths.all(|t| t.is_some()).then_some(!by),
+            }
+        };
         match self {
-            Having::All(all) => all.iter().all(|h| h.holds(estimates)),
-            Having::Any(any) => any.iter().any(|h| h.holds(estimates)),
-            Having::Not(inner) => !inner.holds(estimates),
+            Having::All(all) => settled(all, false),
+            Having::Any(any) => settled(any, true),
+            Having::Not(inner) => inner.truth(estimates).map(|t| !t),
             Having::Compare(column, how, value) => {
-                estimates.get(*column).is_some_and(|estimate| how.holds(*estimate, *value))
+                let estimate = estimates.get(*column).filter(|e| !e.is_nan())?;
+                Some(how.holds(*estimate, *value))
             }
         }
     }

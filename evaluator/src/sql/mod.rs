@@ -35,6 +35,7 @@ mod predicate;
 mod present;
 mod quantile;
 mod quote;
+mod rank;
 mod select;
 mod sets;
 mod shown;
@@ -57,6 +58,7 @@ pub(crate) use having::Having;
 pub(crate) use names::did_you_mean;
 pub(crate) use present::Present;
 pub use quote::{quote_names, quoted, quoted_level};
+pub(crate) use rank::Ranked;
 pub(crate) use union::united;
 
 use crate::cube::Quantity;
@@ -191,6 +193,13 @@ pub(crate) enum SelectColumn {
         /// Between 0 and 1.
         p: f64,
     },
+    /// The place of a row by a figure, or the probability of some places.
+    Rank {
+        /// Its alias, or how it is written.
+        name: String,
+        /// By what, and among which rows.
+        ranked: Ranked,
+    },
     /// A figure derived from counts and sums.
     Figure {
         /// Its alias, or how it is written.
@@ -214,6 +223,7 @@ impl SelectColumn {
             | SelectColumn::Grouping { name, .. }
             | SelectColumn::Count { name }
             | SelectColumn::Quantile { name, .. }
+            | SelectColumn::Rank { name, .. }
             | SelectColumn::Figure { name, .. } => name,
         }
     }
@@ -223,6 +233,11 @@ impl Query {
     /// Whether it asks for a quantile.
     pub(crate) fn has_quantiles(&self) -> bool {
         self.columns.iter().any(|c| matches!(c, SelectColumn::Quantile { .. }))
+    }
+
+    /// Whether it asks for places.
+    pub(crate) fn has_ranks(&self) -> bool {
+        self.columns.iter().any(|c| matches!(c, SelectColumn::Rank { .. }))
     }
 
     /// Reads one SELECT.

@@ -20,8 +20,24 @@ impl Query {
     /// last category of an open one is that of all other texts.
     pub(crate) fn of_texts(text: &str, cube: &Cube, open: &[usize]) -> Result<(Query, Cube), SqlError> {
         let read = |clauses: Clauses| {
-            let named = named(&clauses, cube, open);
-            let query = select::resolve(&clauses, &named, open, &[])?;
+            let mut named = named(&clauses, cube, open);
+            let mut query = select::resolve(&clauses, &named, open, &[])?;
+            let by = query.order_by.iter().filter_map(|&(at, _)| match query.columns.get(at)? {
+                SelectColumn::Group { level, .. } => Some(level.dimension).filter(|d| open.contains(d)),
+                _ => None,
+            });
+            let by: Vec<usize> = by.collect();
+            if !by.is_empty() {
+                for d in by {
+                    let dimension = &mut named.dimensions[d];
+                    let mut texts = dimension.level(dimension.finest()).labels.clone();
+                    // The last one is that of all others.
+                    let end = texts.len().saturating_sub(1);
+                    texts[..end].sort();
+                    *dimension = Dimension::plain(&dimension.name.clone(), texts);
+                }
+                query = select::resolve(&clauses, &named, open, &[])?;
+            }
             match open.iter().find(|&&d| query.counts_others(d)) {
                 None => Ok((query, named)),
                 Some(&d) => {
@@ -123,6 +139,10 @@ mod tests {
         assert_eq!(texts("SELECT COUNT(*) FILTER (WHERE CODE = 'x') AS n FROM t"), ["x", OTHER]);
         let cases = "SELECT CASE code WHEN 'p' THEN 1 ELSE 2 END AS g, COUNT(*) FROM t WHERE code IN ('q', 'p') GROUP BY g";
         assert_eq!(texts(cases), ["q", "p", OTHER]);
+        // What is put in order by its text is in the order of texts, and not of the list.
+        let ordered =
+            "SELECT code, COUNT(*) FROM t WHERE code IN ('b', 'c', 'a') GROUP BY code ORDER BY code";
+        assert_eq!(texts(ordered), ["a", "b", "c", OTHER]);
         // No text is the category of the others, whatever it says.
         assert_eq!(texts("SELECT COUNT(*) FROM t WHERE code = 'any other text'"), [OTHER, "any other text…"]);
     }

@@ -84,9 +84,11 @@ impl Names<'_> {
                 }
                 Ok(negate(Truth::certain(self.finest(column, members)), *negated))
             }
-            Node::IsNull { expr: inner, .. } => {
+            Node::IsNull { expr: inner, negated } => {
                 let column = self.operand(inner)?;
-                Err(compare::null(self, column).at(inner.span()))
+                let present =
+                    self.present(column).ok_or_else(|| compare::null(self, column).at(inner.span()))?;
+                Ok(negate(Truth::certain(present), !negated))
             }
             _ => Err(self.no_condition(expr)),
         }
@@ -174,6 +176,12 @@ impl Names<'_> {
                 .help("write a number or a label in single quotes"),
         };
         Err(error.at(expr.span()))
+    }
+
+    /// The cells that have a value, where the file says which category stands for none: that of the finest level, whatever level is asked.
+    pub(super) fn present(&self, column: Column) -> Option<Filter> {
+        let dimension = self.cube.dimensions.get(column.dim)?;
+        dimension.present().map(|present| Filter::nodes(column.dim, &present))
     }
 
     /// The nodes that have neither a number nor a day.

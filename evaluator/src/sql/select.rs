@@ -95,7 +95,8 @@ fn counted(
     }
     distinct(clauses, &columns, &grouped)?;
     let sets: Vec<GroupingSet> = clauses.sets.iter().map(|set| grouped.set(set)).collect();
-    let quantiles = columns.iter().any(|c| matches!(c, SelectColumn::Quantile { .. }));
+    let whole = |c: &SelectColumn| matches!(c, SelectColumn::Quantile { .. } | SelectColumn::Rank { .. });
+    let quantiles = columns.iter().any(whole);
     if sets.len() > 1 && (quantiles || figures.aggregates.iter().any(|a| a.partition.is_some())) {
         return Err(SqlError::new(
             "OVER, MEDIAN and QUANTILE cannot be asked beside ROLLUP, CUBE and GROUPING SETS",
@@ -105,7 +106,7 @@ fn counted(
     }
     let Figures { aggregates, left_out, condition: filter, above, .. } = figures;
     let shown = grouped.bands.into_iter().map(|b| (b.expr.span(), Banded { above: None, each: b.each }));
-    let hidden = above.into_iter().map(|level| (clauses.select, bands::above(names.cube, level)));
+    let hidden = above.into_iter().map(|level| (clauses.select, bands::above(names.cube, level, &filter)));
     let (spans, bands): (Vec<_>, Vec<_>) = shown.chain(hidden).unzip();
     if let (Some(span), Some(why)) = (spans.first(), too_many(&bands)) {
         return Err(SqlError::new(why).at(*span).help(bands::FEWER));
@@ -391,7 +392,9 @@ fn columns(
             None => {
                 let before = figures.left_out.len();
                 let quantile = figures.quantile(item.expr)?;
-                let expr = if quantile.is_none() { Some(figures.figure(item.expr)?) } else { None };
+                let ranked = figures.rank(item.expr)?;
+                let other = quantile.is_some() || ranked.is_some();
+                let expr = if other { None } else { Some(figures.figure(item.expr)?) };
                 for left_out in figures.left_out.iter_mut().skip(before) {
                     left_out.column = Some(columns.len());
                 }
@@ -403,6 +406,14 @@ fn columns(
                     }
                     let name = alias.unwrap_or_else(|| item.written.to_string());
                     columns.push(SelectColumn::Quantile { name, level, p });
+                    continue;
+                }
+                if let Some(ranked) = ranked {
+                    if item.decimals.is_some() {
+                        return Err(SqlError::new("a place cannot be rounded").at(item.expr.span()));
+                    }
+                    let name = alias.unwrap_or_else(|| item.written.to_string());
+                    columns.push(SelectColumn::Rank { name, ranked });
                     continue;
                 }
                 let Some(expr) = expr else { continue };

@@ -59,7 +59,7 @@ fn refuse(what: &str, at: Span, help: &str) -> SqlError {
     SqlError::new(format!("{what} cannot be asked of a release")).at(at).help(help)
 }
 
-/// A SELECT, or `WITH name AS (SELECT …) SELECT … FROM name`.
+/// A SELECT, or `WITH name AS (SELECT …), … SELECT … FROM name`: each may select from one before it.
 fn statement(parser: &mut Parser) -> Result<Clauses, SqlError> {
     if parser.peek().is_none() {
         return Err(SqlError::new("the query is empty").help(EXAMPLE));
@@ -71,21 +71,41 @@ fn statement(parser: &mut Parser) -> Result<Clauses, SqlError> {
     if parser.is_word(0, "RECURSIVE") {
         return Err(refuse("WITH RECURSIVE", start.to(parser.here()), ONE_LEVEL));
     }
-    let name = parser.name("a name for the SELECT in brackets")?;
+    let mut named: Vec<(Ident, Clauses)> = Vec::new();
+    loop {
+        let begin = parser.here();
+        let name = parser.name("a name for the SELECT in brackets")?;
+        let at = begin.to(parser.before());
+        let [name] = &name[..] else { return Err(parser.expected("AS")) };
+        if named.iter().any(|(known, _)| known.value.eq_ignore_ascii_case(&name.value)) {
+            return Err(SqlError::new(format!("{name} is there twice")).at(at).help(ONE_LEVEL));
+        }
+        parser.need_word("AS")?;
+        let mut inner = bracketed(parser)?;
+        attach(&mut inner, &named);
+        named.push((name.clone(), inner));
+        if !parser.sign(",") {
+            break;
+        }
+    }
     let at = start.to(parser.before());
-    let [name] = &name[..] else { return Err(parser.expected("AS")) };
-    parser.need_word("AS")?;
-    let inner = bracketed(parser)?;
-    if parser.sign(",") {
-        return Err(refuse("a second SELECT in WITH", parser.here(), ONE_LEVEL));
-    }
     let mut outer = select(parser, Inside::With)?;
-    match &outer.table[..] {
-        [used] if used.value.eq_ignore_ascii_case(&name.value) => {}
-        _ => return Err(SqlError::new(format!("nothing is selected from {name}")).at(at).help(ONE_LEVEL)),
+    attach(&mut outer, &named);
+    match (&outer.inner, named.last()) {
+        (None, Some((name, _))) => {
+            Err(SqlError::new(format!("nothing is selected from {name}")).at(at).help(ONE_LEVEL))
+        }
+        _ => Ok(outer),
     }
-    outer.inner = Some(Box::new(inner));
-    Ok(outer)
+}
+
+/// Puts what a name of WITH stands for in its place.
+fn attach(clauses: &mut Clauses, named: &[(Ident, Clauses)]) {
+    if let [used] = &clauses.table[..]
+        && let Some((_, inner)) = named.iter().find(|(name, _)| name.value.eq_ignore_ascii_case(&used.value))
+    {
+        clauses.inner = Some(Box::new(inner.clone()));
+    }
 }
 
 /// What a SELECT stands in: only one that stands in nothing may have another inside.
@@ -96,8 +116,7 @@ enum Inside {
     Brackets,
 }
 
-const ONE_LEVEL: &str =
-    "one SELECT may stand inside another: WITH t AS (SELECT …) SELECT … FROM t, or FROM (SELECT …) AS t";
+const ONE_LEVEL: &str = "one SELECT may stand inside another: WITH t AS (SELECT …) SELECT … FROM t, or FROM (SELECT …) AS t; for more write WITH t AS (…), u AS (SELECT … FROM t) SELECT … FROM u";
 
 /// `(SELECT …)`.
 fn bracketed(parser: &mut Parser) -> Result<Clauses, SqlError> {
@@ -131,11 +150,11 @@ fn select(parser: &mut Parser, inside: Inside) -> Result<Clauses, SqlError> {
         return Err(refuse("WINDOW", parser.here(), "write OVER (PARTITION BY …) where it is used"));
     }
     if ["UNION", "EXCEPT", "INTERSECT"].iter().any(|word| parser.is_word(0, word)) {
-        return Err(refuse(
-            "UNION, EXCEPT and INTERSECT",
-            parser.here(),
-            "ask the SELECTs one by one, or combine their conditions with OR and AND",
-        ));
+        let help = "ask the SELECTs one by one, or combine their conditions with OR and AND";
+        return Err(match parser.is_word(0, "UNION") && inside == Inside::Brackets {
+            true => SqlError::new("UNION ALL cannot stand in brackets").at(parser.here()).help(help),
+            false => refuse("UNION, EXCEPT and INTERSECT", parser.here(), help),
+        });
     }
     let order = order(parser)?;
     let (limit, offset) = limit(parser)?;

@@ -822,6 +822,72 @@ fn shares_of_totals() {
     assert_eq!(query.columns[2], SelectColumn::Count { name: "n".into() });
 }
 
+const RANKS: &str = "for example: RANK() OVER (ORDER BY COUNT(*) DESC), or RANK() OVER (ORDER BY COUNT(*) DESC) <= 10 for its probability";
+
+/// Which places are asked for, and by what.
+#[test]
+fn places() {
+    let rank = |column: &str| {
+        let query = parse(&format!("SELECT sex, work, {column} AS p FROM town GROUP BY sex, work"));
+        match query.columns.into_iter().nth(2) {
+            Some(SelectColumn::Rank { ranked, .. }) => (ranked.descending, ranked.partition, ranked.places),
+            other => panic!("{column}: {other:?}"),
+        }
+    };
+    let by = "RANK() OVER (ORDER BY COUNT(*) DESC)";
+    assert_eq!(rank(by), (true, vec![], None));
+    assert_eq!(rank("(RANK() OVER (PARTITION BY work ORDER BY AVG(age)))"), (false, vec![1], None));
+    for (is, places) in [
+        ("<= 10", (1, 10)),
+        ("< 10", (1, 9)),
+        ("= 3", (3, 3)),
+        (">= 4", (4, u64::MAX)),
+        ("> 4", (5, u64::MAX)),
+        ("BETWEEN 2 AND 5", (2, 5)),
+    ] {
+        assert_eq!(rank(&format!("{by} {is}")), (true, vec![], Some(places)), "{is}");
+    }
+    assert_eq!(rank(&format!("10 >= {by}")), (true, vec![], Some((1, 10))));
+}
+
+/// Where the file says which category is for empty cells, it is NULL: at every level.
+#[test]
+fn missing_values_are_null_where_the_file_says_so() {
+    let mut cube = town();
+    let said = Legend { dimension: "age".into(), missing: Some("unknown".into()), ..Legend::default() };
+    cube.dimensions[1].explain(said).unwrap();
+    let query = |text: &str| Query::parse(text, &cube).map_err(|e| e.to_string());
+    let filter =
+        |condition: &str| query(&format!("SELECT COUNT(*) FROM town WHERE {condition}")).unwrap().filter;
+    for (null, label) in [
+        ("age IS NULL", "age = 'unknown'"),
+        ("age.band IS NULL", "age = 'unknown'"),
+        ("age IS NOT NULL", "age <> 'unknown'"),
+        ("NOT age.band IS NULL", "age <> 'unknown'"),
+        ("sex = 'F' OR (age IS NOT NULL AND age < 5)", "sex = 'F' OR age < 5"),
+    ] {
+        assert_eq!(filter(null), filter(label), "{null}");
+    }
+    let aggregates = |figure: &str| {
+        query(&format!("SELECT sex, {figure} AS n FROM town GROUP BY sex")).unwrap().aggregates
+    };
+    let counted = aggregates("COUNT(*) FILTER (WHERE age <> 'unknown')");
+    for same in ["COUNT(age)", "COUNT(age.band)", "COUNT(CASE WHEN age IS NULL THEN NULL ELSE 1 END)"] {
+        assert_eq!(aggregates(same), counted, "{same}");
+    }
+    assert_eq!(
+        aggregates("COUNT(age) FILTER (WHERE work = 'employed')"),
+        aggregates("COUNT(*) FILTER (WHERE age <> 'unknown' AND work = 'employed')")
+    );
+    // Of another dimension the file says nothing.
+    assert!(
+        query("SELECT COUNT(*) FROM town WHERE district IS NULL")
+            .unwrap_err()
+            .contains("there is no NULL here")
+    );
+    assert!(query("SELECT COUNT(*) FROM town WHERE age = NULL").unwrap_err().contains("write age IS NULL"));
+}
+
 #[test]
 fn refused_figures() {
     let possible = "possible are COUNT(*), SUM and AVG of a numeric dimension or a CASE, and + - * / of them";
@@ -831,8 +897,8 @@ fn refused_figures() {
         ("SUM(sex)", "sex has no numbers", possible),
         (
             "COUNT(age)",
-            "COUNT of a column cannot be asked of a release",
-            "COUNT(*) counts units; leave missing values out with WHERE",
+            "the release does not say which category of age stands for a missing value",
+            "COUNT(*) counts units; leave categories out with WHERE",
         ),
         (
             "SUM(age.band)",
@@ -878,6 +944,19 @@ fn refused_figures() {
             "SUM(SUM(COUNT(*)) OVER ()) OVER (ORDER BY sex)",
             "SUM OVER works only as a total of totals",
             "write SUM(COUNT(*)) OVER () or SUM(COUNT(*)) OVER (PARTITION BY …)",
+        ),
+        ("RANK()", "RANK cannot be asked so", RANKS),
+        ("RANK() OVER ()", "RANK needs one figure to put rows in order by", RANKS),
+        ("RANK(sex) OVER (ORDER BY COUNT(*))", "RANK cannot be asked so", RANKS),
+        ("ROW_NUMBER() OVER (ORDER BY COUNT(*))", "ROW_NUMBER cannot be asked of a release", RANKS),
+        ("RANK() OVER (ORDER BY COUNT(*)) <= 0", "places are whole numbers from 1 on", RANKS),
+        ("RANK() OVER (ORDER BY COUNT(*)) BETWEEN 3 AND 2", "places are whole numbers from 1 on", RANKS),
+        ("RANK() OVER (ORDER BY COUNT(*)) = 1.5", "places are whole numbers from 1 on", RANKS),
+        ("RANK() OVER (ORDER BY 2)", "this order does not depend on the data", ""),
+        (
+            "RANK() OVER (PARTITION BY work ORDER BY COUNT(*))",
+            "PARTITION BY needs a level of GROUP BY, or one above it",
+            "the groups are: sex",
         ),
         (
             "EXTRACT(MONTH FROM sex)",
@@ -1058,6 +1137,19 @@ fn rows_are_chosen_by_their_figures() {
     }
     let chain = vec!["COUNT(*) > 1"; 300].join(" AND ");
     assert!(query(&format!("SELECT COUNT(*) FROM town HAVING {chain}")).having.is_some());
+    // What is NULL is neither above nor not above.
+    for (condition, holds) in [
+        ("n > 5", false),
+        ("NOT n > 5", false),
+        ("n NOT BETWEEN 1 AND 2", false),
+        ("n > 5 OR m > 1", true),
+        ("NOT (n > 5 AND m > 9)", true),
+        ("NOT (n > 5 AND m > 1)", false),
+    ] {
+        let having =
+            query(&format!("SELECT COUNT(*) AS n, AVG(age) AS m FROM town HAVING {condition}")).having;
+        assert_eq!(having.unwrap().holds(&[f64::NAN, 2.0]), holds, "{condition}");
+    }
     for (sql, message) in [
         ("SELECT sex, COUNT(*) FROM town GROUP BY sex HAVING sex = 'F'", "HAVING compares figures"),
         (

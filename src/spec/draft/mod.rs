@@ -250,6 +250,20 @@ mod tests {
         assert!(text.contains("#? name = \"note\"") && text.contains("every cell is empty"));
     }
 
+    /// More whole numbers than people would list are a range where they lie close, and bins where they do not; a number of somebody stays a list.
+    #[test]
+    fn whole_numbers_are_no_labels() {
+        let mut data = String::from("score,pay,kind,shop_id\n");
+        for i in 0..900 {
+            data += &format!("{},{},{},{}\n", i % 180 * 2, 1000 + i % 180 * 50, i % 15 * 100, i % 150 * 30);
+        }
+        let (text, spec) = draft_of("rows.csv", data.as_bytes()).unwrap();
+        assert_eq!(spec.columns[0].coding, Coding::Range { lo: 0, hi: 358 }, "{text}");
+        assert!(text.contains("name = \"pay\"\nbins = [1000, 2000, "), "{text}");
+        assert!(text.contains("categories = [\"0\", \"100\", \"200\", "), "{text}");
+        assert!(text.contains("categories = [\"0\", \"30\", \"60\", "), "{text}");
+    }
+
     /// Fractions are no labels, so that what `release` would refuse is not drafted.
     #[test]
     fn fractions_are_numbers() {
@@ -335,6 +349,14 @@ mod tests {
         assert!(!text.contains("#? Whether"), "{text}");
         let (text, _) = draft_of("rows.csv", b"n,x\n-1,a\n20,b\n").unwrap();
         assert!(!text.contains("#? Whether"), "{text}");
+        // Where there is one column its commas separate nothing.
+        for text in ["preis\n1,5\n2,25\n10,75\n", "preis\r\n\"1,5\"\r\n2,25\r\n10,75\r\n"] {
+            let (draft, spec) = draft_of("rows.csv", text.as_bytes()).unwrap();
+            let own = &spec.data.as_ref().unwrap().csv;
+            assert_eq!((own.delimiter, own.numbers.decimal), (b';', b','), "{draft}");
+        }
+        let (_, spec) = draft_of("rows.csv", b"sex\nF\nM\n").unwrap();
+        assert_eq!(spec.data.as_ref().unwrap().csv.delimiter, b',');
         for (cells, decimal, thousands) in [
             ("1.5\n2.25\n", b'.', None),
             ("1 234,5\n12,5\n", b',', Some(' ')),

@@ -246,8 +246,21 @@ impl Survey {
             {
                 Ok(format!("range = [{lo}, {hi}]"))
             }
+            // At least half of the numbers between the ends are there.
+            (Some((lo, hi)), _)
+                if values.len() > FEW
+                    && hi.saturating_sub(lo) < 2 * values.len() as i64
+                    && lo >= -EXACT
+                    && hi <= EXACT =>
+            {
+                Ok(format!("range = [{lo}, {hi}]"))
+            }
+            // Few numbers are a list, and so are those that name somebody; of others people want to know how many are in a range.
             (Some(_), _)
-                if self.values.len() <= MOST_VALUES && !self.pointed && self.holds == Holds::Anything =>
+                if self.values.len() <= MOST_VALUES
+                    && (values.len() <= FEW || self.called_id())
+                    && !self.pointed
+                    && self.holds == Holds::Anything =>
             {
                 let mut values: Vec<i64> = values.into_iter().filter_map(|v| v.parse().ok()).collect();
                 values.sort_unstable();

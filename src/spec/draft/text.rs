@@ -84,6 +84,13 @@ fn separated(start: &[u8]) -> Result<u8, &'static str> {
         return Err("is no text");
     }
     let occurs = |b: u8| first_line.iter().filter(|&&c| c == b).count();
+    // A file of one column: the commas below its name are in its values.
+    if [b'|', b'\t', b';', b','].iter().all(|&b| occurs(b) == 0)
+        && start.contains(&b',')
+        && !start.contains(&b';')
+    {
+        return Ok(b';');
+    }
     // `max_by_key` takes the last of equals: a comma, when nothing separates anything.
     Ok([b'|', b'\t', b';', b','].into_iter().max_by_key(|&b| occurs(b)).unwrap_or(b','))
 }

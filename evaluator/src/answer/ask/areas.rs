@@ -6,6 +6,7 @@
 use crate::answer::error::QueryError;
 use crate::answer::tell::open::Answers;
 use crate::cube::{Cube, Level};
+use crate::release::texts::is_plain;
 use crate::sql::did_you_mean;
 use std::collections::HashMap;
 
@@ -29,6 +30,11 @@ impl Areas<'_> {
             let wrong = |why: String| Err(format!("line {line}: {why}"));
             if label.is_empty() {
                 return wrong(format!("the label of {} is empty", self.level));
+            }
+            if !is_plain(district) {
+                return wrong(format!(
+                    "the district of `{label}` has control characters, or some that turn the direction of writing"
+                ));
             }
             if district.is_empty() && self.district.is_some() {
                 return wrong(format!("`{label}` is in no district: leave the line out, or name one"));
@@ -85,6 +91,9 @@ impl Areas<'_> {
         if let Some(name) = self.district {
             if name.is_empty() {
                 return Err("its second column has no name".into());
+            }
+            if !is_plain(name) {
+                return Err("the name of its second column has control characters, or some that turn the direction of writing".into());
             }
             let same = |known: &String| known.eq_ignore_ascii_case(name);
             if names.iter().any(same) || cube.resolve(name).is_some() {

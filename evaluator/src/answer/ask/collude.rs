@@ -22,6 +22,8 @@ pub struct Given {
     pub recipient: String,
     /// What it costs alone.
     pub cost: Amount,
+    /// How far down it is: of nested copies each was made from the one before it.
+    pub rank: usize,
 }
 
 /// What colluders know of one figure of one row.
@@ -86,7 +88,8 @@ pub fn collude(answers: &[Answers], sql: Option<&str>) -> Result<Collusion, Quer
         if answers.iter().take(i).any(|b| b.copy().map(|c| c.own) == Some(copy.own)) {
             return refuse(format!("the copy of {} is given twice", said.name));
         }
-        given.push(Given { recipient: said.name.clone(), cost: a.release().manifest().privacy.cost });
+        let cost = a.release().manifest().privacy.cost;
+        given.push(Given { recipient: said.name.clone(), cost, rank: copy.own });
     }
     let (Some(copy), Some(said)) = (first.copy(), &first.release().manifest().recipient) else {
         return refuse("no copy is given".into());
@@ -115,8 +118,7 @@ fn variances(
     let asked = Question::new(query)?;
     let found = query.columns.iter().zip(&asked.figures).find_map(|(c, f)| Some((c, f.as_ref()?)));
     let Some((column, figure)) = found.filter(|(_, f)| !f.is_ratio()) else {
-        let why =
-            "what colluders get of a ratio depends on the counts: ask for a count, a sum or a difference";
+        let why = "what colluders get of a mean or another ratio depends on the counts: ask for a count, a sum or a difference";
         return Err(QueryError::Together(why.into()));
     };
     let weights = figure.weights(asked.aggregates.len()).into_iter().next().unwrap_or_default();

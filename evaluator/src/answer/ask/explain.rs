@@ -1,6 +1,7 @@
 //! What an answer rests on: the measurements behind it, their weights, and what would narrow it.
 
 use crate::answer::error::QueryError;
+use crate::answer::figure::Figure;
 use crate::answer::figure::question::{self, Labels, Question};
 use crate::answer::tell::open::Answers;
 use crate::answer::tell::{Teller, Told};
@@ -19,9 +20,13 @@ pub(super) fn explain(teller: &dyn Teller, query: &Query) -> Result<Vec<Explaine
     let labels = Labels::new(query, teller.cube());
     let releases = teller.releases();
     let mut out: Vec<Explained> = Vec::new();
-    for row in question::rows(teller, &asked)?.iter().take(MOST_ROWS) {
+    // What is NULL rests on nothing.
+    let is = |portion: usize, figure: &Figure| !asked.is_null(portion, figure);
+    let rows = question::rows(teller, &asked)?;
+    let some = rows.iter().filter(|row| asked.figures.iter().flatten().any(|f| is(row.portion, f)));
+    for row in some.take(MOST_ROWS) {
         for (column, figure) in query.columns.iter().zip(&asked.figures) {
-            let Some(figure) = figure else { continue };
+            let Some(figure) = figure.as_ref().filter(|f| is(row.portion, f)) else { continue };
             let (variance, sources) = sources(&row.told, &figure.slopes(&row.told, 0), &releases);
             let labels = labels.row(asked.place(row.portion, &row.told.nodes));
             out.push(Explained { figure: column.name().into(), row: labels, variance, sources });

@@ -4,6 +4,7 @@ use super::notes::{Notes, untrue};
 use super::options::Options;
 use super::rows::{Met, RowBuilder, Sortable, kept};
 use super::union;
+use crate::answer::decorate::places;
 use crate::answer::decorate::posterior::Posteriors;
 use crate::answer::error::QueryError;
 use crate::answer::figure::question::{self, Labels, Question};
@@ -66,13 +67,14 @@ fn answer(teller: &dyn Teller, asked: &Question, options: &Options) -> Result<Re
     }
     let caveats = untrue(teller, asked, options, None)?;
     let mut rows = question::rows(teller, asked)?;
-    if let (Some(limit), None, true) =
-        (asked.query.limit, &asked.query.having, asked.query.order_by.is_empty())
+    if let (Some(limit), None, true, false) =
+        (asked.query.limit, &asked.query.having, asked.query.order_by.is_empty(), asked.query.has_ranks())
     {
         // The others are never shown, whatever their estimates.
         rows.truncate(usize::try_from(limit.saturating_add(asked.query.offset)).unwrap_or(usize::MAX));
     }
     let mut how = How { level: options.level, method: options.method, interval: options.interval };
+    let places = places::places(teller, asked, &rows, &how)?;
     let mut notes = Notes::default();
     let mut pairs = Pairs::default();
     let joint = |choice| Together::choose(choice, teller, asked, &rows, &how, &mut pairs);
@@ -106,8 +108,9 @@ fn answer(teller: &dyn Teller, asked: &Question, options: &Options) -> Result<Re
     table.caveats = caveats;
     table.columns = making.columns()?;
     let mut out: Vec<Sortable> = Vec::with_capacity(rows.len());
-    for row in &rows {
-        out.push(making.row(row, &mut notes)?);
+    for (at, row) in rows.iter().enumerate() {
+        let places: Vec<_> = places.iter().map(|p| p.as_ref().and_then(|p| p.rows.get(at))).collect();
+        out.push(making.row(row, &places, &mut notes)?);
     }
     if options.reliability {
         notes.add(making.cuts.note());
@@ -128,6 +131,11 @@ fn answer(teller: &dyn Teller, asked: &Question, options: &Options) -> Result<Re
     for (name, note) in quantile::notes(asked.query) {
         table.methods.push((name, quantile::METHOD.into()));
         notes.add(note);
+    }
+    for (column, places) in asked.query.columns.iter().zip(places) {
+        let Some(places) = places else { continue };
+        table.methods.push((column.name().into(), places.method));
+        notes.add(places.note);
     }
     table.notes = notes.0;
     Ok(table)

@@ -69,8 +69,13 @@ impl RowBuilder<'_> {
         Ok(columns)
     }
 
-    /// One row.
-    pub(super) fn row(&mut self, row: &Row, notes: &mut Notes) -> Result<Sortable, QueryError> {
+    /// One row; `places` has for each column that is a place what it is sorted by, and what is shown.
+    pub(super) fn row(
+        &mut self,
+        row: &Row,
+        places: &[Option<&(f64, ResultCell)>],
+        notes: &mut Notes,
+    ) -> Result<Sortable, QueryError> {
         let asked = self.asked;
         let (place, told) = (asked.place(row.portion, &row.told.nodes), &row.told);
         self.each &= told.each;
@@ -80,6 +85,11 @@ impl RowBuilder<'_> {
                 let shown = quantile.of(told, &self.how)?;
                 keys.push(shown.estimate);
                 cells.push(ResultCell::Figure(shown));
+                continue;
+            }
+            if let Some(Some((key, cell))) = places.get(i) {
+                keys.push(*key);
+                cells.push(cell.clone());
                 continue;
             }
             let Some(figure) = figure else {

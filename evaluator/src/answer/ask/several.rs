@@ -200,6 +200,9 @@ impl Several {
             parties if parties.iter().any(|p| p.query.has_quantiles()) => {
                 Err(QueryError::Compared("MEDIAN and QUANTILE are of one"))
             }
+            parties if parties.iter().any(|p| p.query.has_ranks()) => {
+                Err(QueryError::Compared("places are those of one"))
+            }
             parties => compare(parties, options),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::options::Options;
 use crate::answer::error::QueryError;
-use crate::render::ResultTable;
+use crate::render::{Naming, ResultTable};
 use crate::sql::united;
 
 /// The answer to SELECTs that UNION ALL joins, each asked by itself; nothing where it joins none.
@@ -18,7 +18,10 @@ pub(in crate::answer) fn below(
     if options.joint.is_some() {
         return Err(QueryError::Union("--joint is of the rows of one SELECT: ask them one by one"));
     }
-    let tables = parts.iter().map(|part| ask(part)).collect::<Result<Vec<_>, _>>()?;
+    let mut tables = parts.iter().map(|part| ask(part)).collect::<Result<Vec<_>, _>>()?;
+    if options.naming == Naming::Both {
+        ResultTable::with_labels_alike(&mut tables);
+    }
     let all = ResultTable::below(tables);
     all.map(Some).ok_or(QueryError::Union(
         "the SELECTs that it joins need as many columns, labels below labels and figures below figures",
@@ -28,7 +31,65 @@ pub(in crate::answer) fn below(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::{ColumnKind, ResultCell, ResultColumn};
+    use crate::render::{Caveat, ColumnKind, ResultCell, ResultColumn};
+    use crate::sql::Fate;
+
+    /// Codes with labels above codes without: the column of labels is there for all.
+    #[test]
+    fn labels_stand_beside_codes_that_have_none() {
+        let column = |name: &str, kind| ResultColumn { name: name.into(), kind };
+        let label = |text: &str| ResultCell::Label(text.into());
+        let ask = |part: &str| {
+            let (code, with) = if part.contains('a') { ("a", true) } else { ("b", false) };
+            let (mut columns, mut row) = (vec![column(code, ColumnKind::Text)], vec![label("x")]);
+            if with {
+                columns.push(column("a_label", ColumnKind::Text));
+                row.push(label("Xavier"));
+            }
+            columns.push(column("n", ColumnKind::Number));
+            row.push(ResultCell::Number(1.0));
+            Ok(ResultTable::new(columns, vec![row], 0.9))
+        };
+        let options = Options { naming: Naming::Both, ..Options::at(0.9) };
+        for (sql, names, labels) in [
+            ("SELECT a UNION ALL SELECT b", ["a", "a_label", "n"], ["Xavier", ""]),
+            ("SELECT b UNION ALL SELECT a", ["b", "b_label", "n"], ["", "Xavier"]),
+        ] {
+            let all = below(sql, &options, ask).unwrap().unwrap();
+            assert_eq!(all.columns.iter().map(|c| &*c.name).collect::<Vec<_>>(), names);
+            assert_eq!(all.rows.iter().map(|r| r[1].clone()).collect::<Vec<_>>(), labels.map(label));
+        }
+        assert!(below("SELECT a UNION ALL SELECT b", &Options::at(0.9), ask).is_err());
+    }
+
+    /// What leaves units out is said of its own rows.
+    #[test]
+    fn each_row_has_its_own_status() {
+        let ask = |part: &str| {
+            let columns = vec![ResultColumn { name: "n".into(), kind: ColumnKind::Number }];
+            let mut table = ResultTable::new(columns, vec![vec![ResultCell::Number(1.0)]; 2], 0.9);
+            if part.contains("SUM") {
+                table.caveats = vec![Caveat::LeftOut {
+                    figure: Some("n".into()),
+                    fate: Fate::NotAdded,
+                    level: "kids".into(),
+                    categories: Vec::new(),
+                    within: None,
+                    units: None,
+                    period: None,
+                }];
+            }
+            Ok(table)
+        };
+        let all = below("SELECT n UNION ALL SELECT SUM UNION ALL SELECT n", &Options::at(0.9), ask);
+        let all = all.unwrap().unwrap();
+        let csv = crate::render::csv(&all);
+        let ends: Vec<&str> = csv.lines().map(|l| l.rsplit(',').next().unwrap()).collect();
+        assert_eq!(ends, ["status", "", "", "incomplete", "incomplete", "", ""]);
+        let status = crate::render::columns(&all).pop().unwrap().values;
+        let one = Some("incomplete");
+        assert_eq!(status, crate::render::Values::Text(vec![None, None, one, one, None, None]));
+    }
 
     /// Rows in the order of the SELECTs, under the names of the first; every note once.
     #[test]

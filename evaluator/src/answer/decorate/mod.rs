@@ -1,4 +1,5 @@
 //! What is said of a figure beside its interval.
 
+pub(super) mod places;
 pub(super) mod posterior;
 pub(super) mod simultaneous;

@@ -41,7 +41,12 @@ impl Together {
         let figures: Vec<(usize, &Figure)> =
             asked.figures.iter().enumerate().filter_map(|(i, f)| Some((i, f.as_ref()?))).collect();
         let linear: Vec<(usize, &Figure)> = figures.iter().copied().filter(|(_, f)| !f.is_ratio()).collect();
-        let intervals = rows.len() * figures.len();
+        // NULL has no interval.
+        let is = |row: &Row, figure: &Figure| !asked.is_null(row.portion, figure);
+        let count = |of: &[(usize, &Figure)]| -> usize {
+            rows.iter().map(|row| of.iter().filter(|(_, f)| is(row, f)).count()).sum()
+        };
+        let intervals = count(&figures);
         if intervals < 2 {
             return Ok(None);
         }
@@ -63,11 +68,15 @@ impl Together {
         let mut answered: Vec<Answered> = Vec::with_capacity(width);
         for row in rows {
             for (column, figure) in &linear {
-                answered.push(figure.answer(*column, &row.told, &alone, pairs)?);
+                let mut own = figure.answer(*column, &row.told, &alone, pairs)?;
+                if !is(row, figure) {
+                    own.std_error = 0.0;
+                }
+                answered.push(own);
             }
         }
         let Some(noises) = noises(teller, asked, rows, &linear, &answered)? else { return refused };
-        let level = 1.0 - missed * linear.len() as f64 / figures.len() as f64;
+        let level = 1.0 - missed * count(&linear) as f64 / intervals as f64;
         let Some(found) = MaxZ::simulate(width, noises.iter().map(|(n, c)| (n, &c[..])), level) else {
             return refused;
         };
@@ -83,7 +92,7 @@ impl Together {
 }
 
 /// Every noise behind any linear figure of any row, with its coefficient in each.
-fn noises(
+pub(super) fn noises(
     teller: &dyn Teller,
     asked: &Question,
     rows: &[Row],

@@ -20,6 +20,8 @@ pub(in crate::answer) struct Question<'a> {
     pub figures: Vec<Option<Figure>>,
     /// For each column that is one its quantile.
     pub quantiles: Vec<Option<Quantile>>,
+    /// For each column that is a place the figure that rows are put in order by.
+    pub ranks: Vec<Option<Figure>>,
     /// The same aggregates over each combination of bands; without bands one, of all units.
     pub portions: Vec<Portion>,
 }
@@ -47,7 +49,8 @@ impl<'a> Question<'a> {
             SelectColumn::Group { .. }
             | SelectColumn::Band { .. }
             | SelectColumn::Grouping { .. }
-            | SelectColumn::Quantile { .. } => None,
+            | SelectColumn::Quantile { .. }
+            | SelectColumn::Rank { .. } => None,
             SelectColumn::Count { .. } => {
                 let at = aggregates.iter().position(|a| *a == count).unwrap_or_else(|| {
                     aggregates.push(count.clone());
@@ -58,8 +61,13 @@ impl<'a> Question<'a> {
             SelectColumn::Figure { expr, .. } => Some(Figure::new(&expr.formula(), &aggregates)),
         });
         let figures = figures.collect();
+        let ranks = query.columns.iter().map(|column| match column {
+            SelectColumn::Rank { ranked, .. } => Some(Figure::new(&ranked.of.formula(), &aggregates)),
+            _ => None,
+        });
+        let ranks = ranks.collect();
         let portions = query.portions(&aggregates).map_err(SqlError::from)?;
-        Ok(Question { query, aggregates, figures, quantiles, portions })
+        Ok(Question { query, aggregates, figures, quantiles, ranks, portions })
     }
 
     /// Refuses figures that are neither linear nor a ratio: where more than an interval of them is wanted.
@@ -187,9 +195,11 @@ impl<'a> Labels<'a> {
             SelectColumn::Group { level, .. } => ColumnKind::of_level(level.of(self.cube)),
             SelectColumn::Band { .. } => ColumnKind::Text,
             SelectColumn::Grouping { .. } => ColumnKind::Integer,
-            SelectColumn::Count { .. } | SelectColumn::Quantile { .. } | SelectColumn::Figure { .. } => {
-                ColumnKind::Figure
-            }
+            SelectColumn::Rank { ranked, .. } if ranked.places.is_some() => ColumnKind::Number,
+            SelectColumn::Count { .. }
+            | SelectColumn::Quantile { .. }
+            | SelectColumn::Rank { .. }
+            | SelectColumn::Figure { .. } => ColumnKind::Figure,
         }
     }
 

@@ -45,3 +45,43 @@ fn running_totals_are_sums_of_counts() {
         assert_eq!(seen, 7 * rows.len());
     }
 }
+
+/// Within the labels of a level above the row before is the one before in its own group.
+#[test]
+fn rows_before_within_a_level_above() {
+    let mut cube = cube();
+    // p and r are in front, q and s behind: what is together does not lie together.
+    cube.dimensions[2].levels[2].parent = vec![0, 1, 0, 1];
+    let sql = "SELECT c.half, c, COUNT(*) - LAG(COUNT(*)) OVER (PARTITION BY c.half ORDER BY c) AS more, \
+               SUM(COUNT(*)) OVER (PARTITION BY c.half ORDER BY c ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS two \
+               FROM t GROUP BY c.half, c";
+    let query = Query::parse(sql, &cube).unwrap();
+    let asked = Question::new(&query).unwrap();
+    let counts: Vec<f64> = (0..4).map(|c| TRUTH.iter().skip(c).step_by(4).sum::<i64>() as f64).collect();
+    let mut seen = 0;
+    for (portion, own) in asked.portions.iter().enumerate() {
+        for c in 0..4u32 {
+            let cells = |a: usize| own.aggregates[a].cells(&query.group_by, &[c], &cube).unwrap();
+            let sum = |a: usize| -> f64 {
+                let filter = cells(a);
+                let weight = |at: usize| match filter.classes(2) {
+                    Some(classes) => filter.weights[classes.class_of[at] as usize],
+                    None => filter.weights[0],
+                };
+                (0..4).map(|at| weight(at) * counts[at]).sum()
+            };
+            // Each portion is of one category, and empty of the others.
+            if Present::new(&own.filter, &query.group_by, &cube).holds(&[c]) {
+                let values: Vec<f64> = (0..asked.aggregates.len()).map(sum).collect();
+                let [more, two] = [2, 3].map(|at| asked.figures[at].as_ref().unwrap());
+                let c = c as usize;
+                assert_eq!(asked.is_null(portion, more), c < 2, "{c}");
+                let before = c.checked_sub(2).map(|at| counts[at]);
+                assert!(before.is_none_or(|before| more.value(&values) == counts[c] - before), "{c}");
+                assert_eq!(two.value(&values), counts[c] + before.unwrap_or(0.0), "{c}");
+                seen += 1;
+            }
+        }
+    }
+    assert_eq!(seen, 4);
+}

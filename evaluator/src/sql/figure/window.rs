@@ -5,7 +5,7 @@
 
 use super::{Figures, Name, POSSIBLE, called, is_name, not_possible};
 use crate::cube::{Filter, Level};
-use crate::sql::bands::MOST;
+use crate::sql::bands::{MOST, left};
 use crate::sql::error::SqlError;
 use crate::sql::expression::Stretch;
 use crate::sql::literal::{Literal, literal};
@@ -86,19 +86,20 @@ impl Figures<'_> {
             }
         };
         let (band, own) = self.along(by)?;
+        let mut within = None;
         if let Some(span) = span
             && (span.from.is_some() || span.to.is_some())
         {
-            self.alone(own, &kept, expr)?;
+            within = self.alone(own, &kept, expr)?;
         }
         let Nearby { from, to } = span.unwrap_or(Nearby { from: None, to: Some(0) });
         let is_row = away.is_some_and(|(_, is_row)| is_row);
-        let stretch = Stretch { band, from, to, descending: by.descending, is_row };
+        let stretch = Stretch { band, from, to, descending: by.descending, is_row, within };
         Ok(Scope { partition: Some(kept), stretch: Some(stretch) })
     }
 
     /// The groups whose labels stay fixed in `OVER (PARTITION BY …)`: levels, bands, levels above.
-    fn partition(&mut self, partition: &[Expr]) -> Result<Vec<usize>, SqlError> {
+    pub(in crate::sql) fn partition(&mut self, partition: &[Expr]) -> Result<Vec<usize>, SqlError> {
         let mut kept = Vec::with_capacity(partition.len());
         for by in partition {
             if let Some(at) = self.bands.iter().position(|b| b.is_meant(by)) {
@@ -156,7 +157,7 @@ impl Figures<'_> {
         let level = self.names.column(&by.expr).transpose()?.map(|c| c.at());
         let found = level.and_then(|level| Some((level, self.kept_to(level)?)));
         let (level, own) = found.ok_or_else(|| self.not_grouped("ORDER BY inside of OVER", &by.expr))?;
-        let nodes = level.of(self.names.cube).len();
+        let nodes = left(self.names.cube, level, &self.condition).len();
         if nodes > MOST {
             return Err(SqlError::new(format!(
                 "{} has {nodes} categories to go along",
@@ -169,9 +170,17 @@ impl Figures<'_> {
     }
 
     /// Checks that the row before is one row, and the same for every group: all other groups stay fixed, and WHERE leaves the same bands to each.
-    fn alone(&self, own: usize, kept: &[usize], expr: &Expr) -> Result<(), SqlError> {
+    /// A level above the one that is gone along may stay fixed, too: then its bands are those within which the row before is.
+    fn alone(&self, own: usize, kept: &[usize], expr: &Expr) -> Result<Option<usize>, SqlError> {
         let visible = self.groups.len() + self.bands.len();
         let others: Vec<usize> = (0..visible).filter(|at| *at != own).collect();
+        let over = |at: &&usize| {
+            let level = at.checked_sub(visible).and_then(|at| self.above.get(at));
+            level.zip(self.groups.get(own)).is_some_and(|(above, own)| above.dimension == own.dimension)
+        };
+        let finer = |at: &&usize| self.above.get(**at - visible).map(|l| l.level);
+        let within = kept.iter().filter(over).max_by_key(finer).map(|at| at - self.groups.len());
+        let kept: Vec<usize> = kept.iter().filter(|at| !over(at)).copied().collect();
         let refuse = |why: &str, help: String| Err(SqlError::new(why).at(expr.span()).help(help));
         if own >= visible || kept != others {
             let names = self.called_groups().enumerate().filter(|(at, _)| *at != own).map(|(_, name)| name);
@@ -203,7 +212,7 @@ impl Figures<'_> {
                     .into(),
             );
         }
-        Ok(())
+        Ok(within)
     }
 }
 

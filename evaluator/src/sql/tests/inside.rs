@@ -13,6 +13,7 @@ fn unnamed(mut query: Query) -> Query {
             | SelectColumn::Grouping { name, .. }
             | SelectColumn::Count { name }
             | SelectColumn::Quantile { name, .. }
+            | SelectColumn::Rank { name, .. }
             | SelectColumn::Figure { name, .. } => name.clear(),
         }
     }
@@ -41,6 +42,17 @@ fn one_inside_another_is_one() {
              SELECT band, sex, COUNT(*) FROM b GROUP BY band, sex",
             "SELECT CASE WHEN age < 10 THEN 'kid' WHEN age < 20 THEN 'teen' ELSE 'other' END AS band, sex, COUNT(*) \
              FROM town GROUP BY 1, sex",
+        ),
+        // One after the other.
+        (
+            "WITH young AS (SELECT * FROM town WHERE age < 20), b AS (SELECT *, CASE WHEN age < 10 THEN 'kid' ELSE 'teen' END AS band FROM young), \
+             c AS (SELECT * FROM b), d AS (SELECT band, sex, COUNT(*) AS n FROM c GROUP BY band, sex), \
+             e AS (SELECT sex, SUM(n) AS n FROM d GROUP BY sex) SELECT * FROM e WHERE n > 3 ORDER BY n",
+            "SELECT sex, COUNT(*) AS n FROM town WHERE age < 20 GROUP BY sex HAVING n > 3 ORDER BY n",
+        ),
+        (
+            "WITH a AS (SELECT * FROM town WHERE sex = 'F'), b AS (SELECT work, COUNT(*) AS n FROM town GROUP BY work) SELECT n FROM b",
+            "SELECT COUNT(*) AS n FROM town GROUP BY work",
         ),
         // Rows of what was counted.
         (
@@ -76,6 +88,12 @@ fn one_inside_another_is_one() {
             one => assert_eq!(unnamed(parse(two)), unnamed(parse(one)), "{two}"),
         }
     }
+    let doubled: String =
+        (0..9).fold("a AS (SELECT sex, COUNT(*) AS n FROM town GROUP BY sex)".into(), |all, i| {
+            let before = if i == 0 { "a".into() } else { format!("b{}", i - 1) };
+            format!("{all}, b{i} AS (SELECT sex, {} AS n FROM {before})", vec!["n"; 40].join(" + "))
+        });
+    assert!(refused(&format!("WITH {doubled} SELECT n FROM b8")).contains("too long"));
     let named = parse("SELECT n, \"count\" FROM (SELECT sex AS n, COUNT(*) FROM town GROUP BY sex)");
     assert_eq!(named.columns.iter().map(SelectColumn::name).collect::<Vec<_>>(), ["n", "count"]);
 }
@@ -124,8 +142,21 @@ fn what_no_select_inside_can_say() {
         ("SELECT COUNT(*) FROM (SELECT * FROM town", "expected )"),
         ("WITH a AS (SELECT * FROM town) SELECT COUNT(*) FROM town", "nothing is selected from a"),
         (
-            "WITH a AS (SELECT * FROM town), b AS (SELECT * FROM a) SELECT COUNT(*) FROM b",
-            "a second SELECT in WITH",
+            "WITH a AS (SELECT * FROM town), b AS (SELECT * FROM a) SELECT COUNT(*) FROM town",
+            "nothing is selected from b",
+        ),
+        ("WITH a AS (SELECT * FROM town), A AS (SELECT * FROM a) SELECT COUNT(*) FROM a", "A is there twice"),
+        (
+            "WITH a AS (SELECT sex, COUNT(*) AS n FROM town GROUP BY sex), b AS (SELECT AVG(n) FROM a) SELECT * FROM b",
+            "AVG(n) of rows that were counted",
+        ),
+        (
+            "WITH a AS (SELECT sex, COUNT(*) AS n FROM town GROUP BY sex LIMIT 1), b AS (SELECT SUM(n) AS m FROM a) SELECT m FROM b",
+            "adding up what HAVING, LIMIT or OFFSET left",
+        ),
+        (
+            "SELECT COUNT(*) FROM (SELECT * FROM town UNION ALL SELECT * FROM town)",
+            "UNION ALL cannot stand in brackets",
         ),
         ("WITH RECURSIVE a AS (SELECT * FROM town) SELECT COUNT(*) FROM a", "WITH RECURSIVE"),
         (

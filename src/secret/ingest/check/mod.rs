@@ -116,37 +116,41 @@ pub(crate) fn check(spec: &Spec, path: &Path, means: &Means) -> Result<Report, I
         watch: &means.watch,
         progress: &step,
     };
-    let make = || Seen {
+    let counting = |parting| Seen {
         zeros: &zeros,
         impossible: vec![0; zeros.len()],
         extras: kept.iter().zip(&beyond).map(|(&d, beyond)| extras(spec, d, *beyond)).collect(),
         taken: vec![(0, 0); kept.len()],
         faults: Faults::default(),
-        parting: bounding.as_ref().map(Bounding::parting),
+        parting,
         without: 0,
     };
-    let (seen, pieces) = run.all(&make)?;
+    let (seen, pieces) = run.all(&|| counting(bounding.as_ref().map(Bounding::parting)))?;
     report.rows = pieces.iter().map(|(_, rows)| rows).sum();
     let mut faults = Faults::default();
-    let (mut impossible, mut taken) = (vec![0; zeros.len()], vec![(0, 0); kept.len()]);
-    let mut parted = Vec::new();
-    for seen in seen {
-        faults.merge(seen.faults);
+    let (mut parted, mut found) = (Vec::new(), Vec::new());
+    for mut seen in seen {
+        faults.merge(std::mem::take(&mut seen.faults));
         report.without += seen.without;
-        impossible.iter_mut().zip(seen.impossible).for_each(|(sum, rows): (&mut u64, u64)| *sum += rows);
-        for (sum, (missing, other)) in taken.iter_mut().zip(seen.taken) {
-            let (m, o): &mut (u64, u64) = sum;
-            (*m, *o) = (*m + missing, *o + other);
-        }
-        parted.extend(seen.parting);
+        parted.extend(seen.parting.take());
+        found.push(seen);
     }
     if let Some(bounding) = &bounding {
-        match bounding.choose(parted, &Zeros::none(), &|| (), &|_, _| ()) {
-            Ok((_, cut)) => report.cut = Some(cut),
+        match bounding.choose(parted, &Zeros::none(), &|| counting(None), &|_, _| ()) {
+            // Of rows beyond `max_rows` nothing is counted.
+            Ok((chosen, cut)) => (report.cut, found) = (Some(cut), chosen),
             Err(error @ (IngestError::Tied | IngestError::MixedOrder)) => {
                 report.columns.push(error.to_string())
             }
             Err(error) => return Err(error),
+        }
+    }
+    let (mut impossible, mut taken) = (vec![0; zeros.len()], vec![(0, 0); kept.len()]);
+    for seen in found {
+        impossible.iter_mut().zip(seen.impossible).for_each(|(sum, rows): (&mut u64, u64)| *sum += rows);
+        for (sum, (missing, other)) in taken.iter_mut().zip(seen.taken) {
+            let (m, o): &mut (u64, u64) = sum;
+            (*m, *o) = (*m + missing, *o + other);
         }
     }
     let place = |first| place(&files, &pieces, first);

@@ -83,6 +83,25 @@ fn impossible_rows_are_counted() {
     );
 }
 
+/// Of each unit so many rows count as in a release: of those beyond them neither strange cells nor impossible rows are counted.
+#[test]
+fn rows_beyond_the_most_of_a_unit_are_not_counted() {
+    let mut spec = spec([lenient(labels("sex", &["a", "b"])), labels("x", &["y", "z"])]);
+    let all = Cuboid::new([(0, 1), (1, 1)]);
+    let frame = Frame::new(&spec.cube, &Frame::levels_of(&spec.cube, [&all]));
+    spec.zeros = vec![Zero::new(&spec.cube, &frame, "sex = 'sex0' AND x = 'x1'").unwrap()];
+    let count = |spec: &Spec| {
+        let report = of(spec, b"id,sex,x\n1,a,y\n1,a,y\n2,,y\n2,,y\n2,,y\n3,a,z\n3,a,z\n").unwrap();
+        let taken: u64 = report.taken.iter().map(|(_, _, rows)| rows).sum();
+        (report.rows, taken, report.impossible.iter().map(|(_, rows)| *rows).sum::<u64>(), report.cut)
+    };
+    assert_eq!(count(&spec), (7, 3, 2, None));
+    let of_units = |most| with_unit(spec.clone(), "id", most);
+    assert_eq!(count(&of_units(1)), (7, 1, 1, Some(3)));
+    assert_eq!(count(&of_units(2)), (7, 2, 2, Some(1)));
+    assert_eq!(count(&of_units(3)), (7, 3, 2, Some(0)));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(tries(16, 48) as u32))]
 
