@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Blocks in tracts, counties and states × 252 other cells: what plan, release and answers take.
 
-benches/areas.py [--blocks 60000] [--rows 2000000] [--folder target/areas] [--only plan,release,first,batch,districts,verify] [--measure residual] [--zero]
+benches/areas.py [--blocks 60000] [--rows 2000000] [--folder target/areas] [--only plan,release,first,batch,districts,export,verify] [--measure residual] [--zero]
 Needs a release build; MARGINS is the command (target/release/margins). Every figure is that of one process and its children.
 """
 
@@ -140,6 +140,12 @@ def main():
             run(f"of {each} blocks", [margins, "query", release, "--areas", file, f"{by} GROUP BY school"])
             where = "WHERE race = '3' AND adult = '1'"
             run("  of one race", [margins, "query", release, "--areas", file, f"{by} {where} GROUP BY school"])
+    if "export" in steps:
+        # The finest level by all others, which is written part by part.
+        table = [margins, "export", release, "--table", "block,race,hispanic,adult", "--out", f"{folder}/tables"]
+        for form in ("csv", "parquet"):
+            run(f"as {form}", [*table, "--format", form])
+        run("finished", [*table, "--format", "csv", "--finish", "consistent"])
     if "verify" in steps:
         run("verify", [margins, "verify", release])
 

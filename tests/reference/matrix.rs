@@ -139,7 +139,7 @@ proptest! {
             let q = table_matrix(&cube, cuboid) * DMatrix::from_diagonal(&filled);
             let both: Vec<_> = all.row_iter().chain(q.row_iter()).collect();
             let open = rank(&DMatrix::from_rows(&both)) > rank(&all);
-            match evaluator.table(cuboid) {
+            match evaluator.recovery().table(cuboid) {
                 Ok(table) => {
                     prop_assert!(!open);
                     for (x, e) in table.iter().zip(blue.estimate(&dense, &q).iter()) {

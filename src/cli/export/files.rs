@@ -6,7 +6,7 @@ use super::finished::Finisher;
 use super::ro_crate::CrateFile;
 use super::sdmx::Identified;
 use super::structure::Structure;
-use super::tidy::Tidy;
+use super::tidy::{Asked, Tidy};
 use super::{Args, FINISHED, Finish, json_stat, sdmx};
 use crate::answer::Answers;
 use crate::cube::{Cube, Level};
@@ -18,6 +18,8 @@ use crate::render::ColumnKind;
 use crate::watch::Watch;
 use serde_json::{Value, json};
 use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -35,6 +37,8 @@ pub(super) enum Format {
 
 /// The structure of tables in SDMX.
 const STRUCTURE: &str = "structure.xml";
+/// The most cells that are held at once of a table that is written part by part.
+const PART: usize = 1 << 18;
 /// The description that repositories read.
 const CRATE: &str = "ro-crate-metadata.json";
 
@@ -59,19 +63,49 @@ impl Format {
         }
     }
 
-    fn bytes(self, tidy: &Tidy, answers: &Answers, table: &str) -> Result<Vec<u8>, Failure> {
+    /// Gives a table as text, piece by piece.
+    fn text(
+        self,
+        tidy: &mut Tidy,
+        asked: &Asked,
+        levels: &[Level],
+        mut put: impl FnMut(&str) -> Outcome,
+    ) -> Outcome {
+        let (answers, table) = (asked.answers, name(asked.answers.cube(), levels));
         let manifest = answers.release().manifest();
-        let period = answers.dataset().and_then(|d| d.period.clone()).unwrap_or_default();
-        let title = format!("{}: {table}", manifest.about.title);
-        Ok(match self {
-            Format::Csv => tidy.csv().into_bytes(),
-            #[cfg(feature = "parquet")]
-            Format::Parquet => super::parquet::file(tidy, &said(tidy, answers, table)?)?,
-            Format::JsonStat => (json_stat::dataset(tidy, manifest, &title).to_string() + "\n").into_bytes(),
-            Format::SdmxCsv => {
-                sdmx::message(tidy, &Identified::new(tidy, &flow(answers, table)), &period).into_bytes()
+        match self {
+            Format::Csv => {
+                put(&tidy.csv_head())?;
+                tidy.each_part(asked, levels, |part| put(&part.csv_rows()))
             }
-        })
+            #[cfg(feature = "parquet")]
+            Format::Parquet => Err(Failure::Message("Parquet is no text: name a folder with --out".into())),
+            Format::JsonStat => {
+                let title = format!("{}: {table}", manifest.about.title);
+                tidy.each_part(asked, levels, |all| {
+                    put(&(json_stat::dataset(all, manifest, &title).to_string() + "\n"))
+                })
+            }
+            Format::SdmxCsv => {
+                let period = answers.dataset().and_then(|d| d.period.clone()).unwrap_or_default();
+                let ids = Identified::new(tidy, &flow(answers, &table));
+                put(&sdmx::head(tidy, &ids, &period))?;
+                tidy.each_part(asked, levels, |part| put(&sdmx::rows(part, &ids, &period)))
+            }
+        }
+    }
+
+    /// Writes a table.
+    fn write(self, tidy: &mut Tidy, asked: &Asked, levels: &[Level], file: File) -> Outcome {
+        #[cfg(feature = "parquet")]
+        if self == Format::Parquet {
+            let mut out = super::parquet::Parquet::new(tidy, file)?;
+            tidy.each_part(asked, levels, |part| out.put(part))?;
+            return out.close(said(tidy, asked.answers, &name(asked.answers.cube(), levels))?);
+        }
+        let mut out = BufWriter::new(file);
+        self.text(tidy, asked, levels, |text| Ok(out.write_all(text.as_bytes())?))?;
+        Ok(out.flush()?)
     }
 }
 
@@ -129,21 +163,35 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
         Some(names) => vec![super::table(cube, names)?],
         None => summed.tables(),
     };
+    // JSON-stat lists all cells at once.
+    let most = if format == Format::JsonStat { usize::MAX } else { PART };
+    if format == Format::JsonStat {
+        tables.iter().try_for_each(|levels| super::whole(cube, levels))?;
+    }
     let finisher = args.finish.map(|how| Finisher::new(answers, how, &tables)).transpose()?;
+    let asked = Asked { answers, summed, finisher, level: args.level, told: args.told(), most };
     let Some(out) = &args.out else {
         let [levels] = &tables[..] else {
             return Err(Failure::Message(
                 "several tables are several files: name a folder with --out".into(),
             ));
         };
-        let tidy = Tidy::new(answers, levels, args.level, finisher.as_ref(), &summed, args.told())?;
-        let bytes = format.bytes(&tidy, answers, &name(cube, levels))?;
-        super::output::tell(&answers.caveats(args.level)?, args.level);
-        tidy.notes.iter().for_each(|note| output::note(note));
-        return match String::from_utf8(bytes) {
-            Ok(text) => output::data(&text),
-            Err(_) => Err(Failure::Message("Parquet is no text: name a folder with --out".into())),
+        let mut tidy = Tidy::new(&asked, levels)?;
+        let caveats = answers.caveats(args.level)?;
+        // What is written part by part is known when it is written.
+        let held = tidy.parts.is_empty();
+        let tell = |tidy: &Tidy| {
+            super::output::tell(&caveats, args.level);
+            tidy.notes.iter().for_each(|note| output::note(note));
         };
+        if held {
+            tell(&tidy);
+        }
+        format.text(&mut tidy, &asked, levels, output::data)?;
+        if !held {
+            tell(&tidy);
+        }
+        return Ok(());
     };
     std::fs::create_dir_all(out)
         .map_err(|e| Failure::Message(format!("cannot make {}: {e}", output::path(out))))?;
@@ -155,9 +203,9 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
     let stage = watch.stage("exporting", tables.len() as u64);
     for levels in &tables {
         stage.advance(1);
-        let tidy = Tidy::new(answers, levels, args.level, finisher.as_ref(), &summed, args.told())?;
+        let mut tidy = Tidy::new(&asked, levels)?;
         let file = format!("{}.{}", stem(cube, levels, &mut taken), format.ending());
-        write(watch, &out.join(&file), &format.bytes(&tidy, answers, &name(cube, levels))?)?;
+        write(watch, &out.join(&file), |own| format.write(&mut tidy, &asked, levels, own))?;
         let title = name(cube, levels);
         resources.push(resource(&tidy, format, &file, &title));
         if format == Format::SdmxCsv {
@@ -171,16 +219,16 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
     let manifest = answers.release().manifest();
     if format == Format::SdmxCsv {
         let (path, media_type) = (STRUCTURE.to_owned(), "application/vnd.sdmx.structure+xml".to_owned());
-        write(watch, &out.join(STRUCTURE), structure.message(manifest).as_bytes())?;
+        write_text(watch, &out.join(STRUCTURE), &structure.message(manifest))?;
         files.push(CrateFile { path, media_type, title: "Structure of the data".into() });
     }
     let caveats = answers.caveats(args.level)?;
     let texts = caveats.iter().map(|c| c.text(args.level));
     let all: Vec<String> = texts.chain(answers.told()).chain(notes).collect();
     let described = super::ro_crate::describe(manifest, &files, &all);
-    write(watch, &out.join(CRATE), (serde_json::to_string_pretty(&described)? + "\n").as_bytes())?;
+    write_text(watch, &out.join(CRATE), &(serde_json::to_string_pretty(&described)? + "\n"))?;
     let package = package(&all, manifest, resources, args.level, args.finish);
-    write(watch, &out.join("datapackage.json"), (serde_json::to_string_pretty(&package)? + "\n").as_bytes())?;
+    write_text(watch, &out.join("datapackage.json"), &(serde_json::to_string_pretty(&package)? + "\n"))?;
     super::output::tell(&caveats, args.level);
     output::print(&format!(
         "wrote {} and datapackage.json to {}\n",
@@ -189,10 +237,18 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
     ))
 }
 
-fn write(watch: &Watch, path: &Path, bytes: &[u8]) -> Outcome {
-    watch
-        .whole(|| std::fs::write(path, bytes))
-        .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(path))))
+/// Writes a file without a name first: what is interrupted leaves nothing.
+fn write(watch: &Watch, path: &Path, contents: impl FnOnce(File) -> Outcome) -> Outcome {
+    let failed = |e: std::io::Error| Failure::Message(format!("cannot write {}: {e}", output::path(path)));
+    let begin = || output::unnamed(path).map(|file| (watch.passing(file.path()), file));
+    let (_passing, file) = watch.whole(begin).map_err(failed)?;
+    contents(file.as_file().try_clone().map_err(failed)?)?;
+    watch.whole(|| file.persist(path)).map_err(|e| failed(e.error))?;
+    Ok(())
+}
+
+fn write_text(watch: &Watch, path: &Path, text: &str) -> Outcome {
+    write(watch, path, |mut file| Ok(file.write_all(text.as_bytes())?))
 }
 
 /// `sex × age.band`, or `total`.
@@ -341,9 +397,11 @@ fn package(
 
 #[cfg(test)]
 mod tests {
-    use super::stem;
-    use crate::cube::{Cube, Dimension, Level};
+    use super::super::parted::tests::release;
+    use super::*;
+    use crate::cube::Dimension;
     use std::collections::HashSet;
+    use std::io::{Read, Seek};
 
     /// Whatever dimensions are called: no device, not the package's own file, no two the same in any capitals, nothing hidden.
     #[test]
@@ -357,5 +415,63 @@ mod tests {
         let wanted =
             ["table_nul", "table_Con", "table_datapackage", "table_DataPackage_2", "hidden", "a-b", "A-B_2"];
         assert_eq!(stems, wanted);
+    }
+
+    const EMPTY: &str = "[[zero]]\nwhere = \"block = 'b3' AND sex = 'M'\"\n";
+
+    /// Part by part a table is what it is at once: cells, intervals, finished counts, and what is said of those that are hidden.
+    #[test]
+    fn parts_make_the_table() {
+        for (seed, more) in [(1, ""), (2, EMPTY)] {
+            let (_folder, answers) = release(seed, more);
+            let finishes = [None, Some(Finish::NonnegativeIntegral), Some(Finish::Consistent)];
+            for (names, finish) in ["block,sex", "sex,block", "block.county,age,sex"].iter().zip(finishes) {
+                let levels = super::super::table(answers.cube(), names).ok().unwrap();
+                for hide in [None, Some(40.0)] {
+                    let written = |format: Format, most: usize| {
+                        let finisher = finish.map(|how| {
+                            Finisher::new(&answers, how, std::slice::from_ref(&levels)).ok().unwrap()
+                        });
+                        let summed = SummedBeside::new(&answers).ok().unwrap();
+                        let told = (true, hide);
+                        let asked = Asked { answers: &answers, summed, finisher, level: 0.9, told, most };
+                        let mut tidy = Tidy::new(&asked, &levels).ok().unwrap();
+                        assert_eq!(tidy.parts.is_empty(), most > 1000);
+                        let mut out = tempfile::NamedTempFile::new().unwrap();
+                        let file = out.as_file().try_clone().unwrap();
+                        format.write(&mut tidy, &asked, &levels, file).ok().unwrap();
+                        let mut bytes = Vec::new();
+                        out.as_file_mut().rewind().unwrap();
+                        out.as_file_mut().read_to_end(&mut bytes).unwrap();
+                        (bytes, tidy.notes)
+                    };
+                    for format in [Format::Csv, Format::SdmxCsv] {
+                        let (parts, whole) = (written(format, 5), written(format, usize::MAX));
+                        let lines = |(bytes, notes): &(Vec<u8>, Vec<String>)| {
+                            (String::from_utf8(bytes.clone()).unwrap(), notes.clone())
+                        };
+                        assert_eq!(lines(&parts), lines(&whole), "{names}");
+                        assert_eq!(parts.1.iter().any(|note| note.contains("hidden")), hide.is_some());
+                    }
+                    #[cfg(feature = "parquet")]
+                    assert_eq!(
+                        rows(written(Format::Parquet, 5).0),
+                        rows(written(Format::Parquet, usize::MAX).0),
+                        "{names}"
+                    );
+                }
+            }
+        }
+    }
+
+    /// The rows of a Parquet file, and what it says of itself.
+    #[cfg(feature = "parquet")]
+    fn rows(bytes: Vec<u8>) -> (Vec<String>, String) {
+        use parquet::file::reader::{FileReader, SerializedFileReader};
+        let file = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
+        let rows: Vec<String> =
+            file.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect();
+        assert!(rows.len() > 12);
+        (rows, format!("{:?}", file.metadata().file_metadata().key_value_metadata()))
     }
 }

@@ -1,5 +1,6 @@
 //! `--finish`: whole numbers in the place of estimates, within what is published exactly and declared empty.
 
+use super::kept::Kept;
 use super::parted::Parted;
 use super::parting::{MOST, place, unfinished, whole};
 use super::{Failure, Finish};
@@ -22,8 +23,34 @@ enum Made {
     Nothing,
     /// The common cells of all tables.
     Common(Cuboid, Vec<u64>),
-    /// Tables whose common cells are too many, their dimensions in order; `None` where one is finer than those of the release.
-    Parted(Vec<(Cuboid, Option<Vec<u64>>)>),
+    /// Tables whose common cells are too many; `None` where one is finer than those of the release.
+    Parted(Vec<(Cuboid, Option<Kept>)>),
+}
+
+/// A finished table that is wanted part by part, each of some nodes of its first level.
+pub(super) enum InParts<'f> {
+    /// All cells in the order that was asked for, and how many each node has.
+    Held(Vec<u64>, usize),
+    /// And for each cell of a node its place among those that are kept.
+    Kept(&'f Kept, Vec<usize>),
+}
+
+impl InParts<'_> {
+    pub(super) fn of(&self, nodes: &[u32]) -> Result<Vec<u64>, Failure> {
+        let mut out = Vec::new();
+        for &node in nodes {
+            match self {
+                InParts::Held(counts, each) => {
+                    out.extend(counts.iter().skip(node as usize * each).take(*each))
+                }
+                InParts::Kept(kept, order) => {
+                    let own = kept.of(node)?;
+                    out.extend(order.iter().filter_map(|&at| own.get(at)));
+                }
+            }
+        }
+        Ok(out)
+    }
 }
 
 /// The estimates of a table, the last level quickest.
@@ -95,22 +122,12 @@ impl<'a> Finisher<'a> {
     pub(crate) fn table(&self, asked: &[Level], estimates: &[f64]) -> Result<Vec<u64>, Failure> {
         let (cube, own) = (self.cube(), Cuboid::new(asked.iter().copied()));
         let order = order(cube, asked);
-        let finer = || {
-            Failure::Message(format!(
-                "{} cannot be finished so that all tables agree: it is finer than the tables that were asked for when the release was made",
-                cube.describe(&own)
-            ))
-        };
         let counts = match &self.made {
-            Made::Common(base, _) if !own.is_below(base) => return Err(finer()),
+            Made::Common(base, _) if !own.is_below(base) => return Err(self.finer(&own)),
             Made::Common(base, counts) => {
                 consistent::rolled_up(counts, &place(cube, base, &own), order.len())
             }
-            Made::Parted(tables) => {
-                let found =
-                    tables.iter().find(|(table, _)| *table == own).and_then(|(_, counts)| counts.clone());
-                found.ok_or_else(finer)?
-            }
+            Made::Parted(tables) => self.kept(tables, &own)?.all()?,
             Made::Nothing => {
                 let mut sorted = vec![0.0; order.len()];
                 order.iter().zip(estimates).for_each(|(&at, y)| sorted[at] = *y);
@@ -119,6 +136,35 @@ impl<'a> Finisher<'a> {
             }
         };
         Ok(order.iter().filter_map(|&at| counts.get(at).copied()).collect())
+    }
+
+    /// A table of these levels, finished, of which a part is taken after the other.
+    pub(super) fn in_parts(&self, asked: &[Level]) -> Result<InParts<'_>, Failure> {
+        let rest = asked.get(1..).unwrap_or_default();
+        if let (Made::Parted(tables), Some(first)) = (&self.made, asked.first()) {
+            let kept = self.kept(tables, &Cuboid::new(asked.iter().copied()))?;
+            if kept.dimension() == first.dimension {
+                return Ok(InParts::Kept(kept, order(self.cube(), rest)));
+            }
+        }
+        let estimates = match self.made {
+            Made::Nothing => self.answers.evaluator().estimates_of(asked, None)?,
+            _ => Vec::new(),
+        };
+        let each = rest.iter().map(|l| l.of(self.cube()).len()).product();
+        Ok(InParts::Held(self.table(asked, &estimates)?, each))
+    }
+
+    fn kept<'f>(&self, tables: &'f [(Cuboid, Option<Kept>)], own: &Cuboid) -> Result<&'f Kept, Failure> {
+        let found = tables.iter().find(|(table, _)| table == own).and_then(|(_, kept)| kept.as_ref());
+        found.ok_or_else(|| self.finer(own))
+    }
+
+    fn finer(&self, own: &Cuboid) -> Failure {
+        Failure::Message(format!(
+            "{} cannot be finished so that all tables agree: it is finer than the tables that were asked for when the release was made",
+            self.cube().describe(own)
+        ))
     }
 
     /// The common cells of all tables.
@@ -182,5 +228,38 @@ impl<'a> Finisher<'a> {
         let mut open = vec![false; cells];
         place(cube, &fine, own).iter().zip(weights).for_each(|(&at, w)| open[at as usize] |= w != 0.0);
         Ok(open)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parted::tests::release;
+    use super::*;
+
+    /// The cells of some nodes are those that the whole table has there, in whatever order its dimensions were asked for.
+    #[test]
+    fn parts_are_of_the_table() {
+        let (_folder, answers) = release(5, "");
+        let [county, tract, sex, age] = [(0, 1), (0, 2), (1, 1), (2, 1)].map(|(d, l)| Level::new(d, l));
+        let mut kept = 0;
+        for asked in [vec![county, age, sex], vec![sex, county, age], vec![tract, age], vec![age]] {
+            for how in [Finish::NonnegativeIntegral, Finish::Consistent] {
+                for most in [0, MOST] {
+                    let mut finisher = Finisher { answers: &answers, made: Made::Nothing };
+                    if matches!(how, Finish::Consistent) {
+                        finisher.made = finisher.together(std::slice::from_ref(&asked), most).ok().unwrap();
+                    }
+                    let estimates = estimates(&answers, &asked).ok().unwrap();
+                    let whole = finisher.table(&asked, &estimates).ok().unwrap();
+                    let each = whole.len() / asked[0].of(answers.cube()).len();
+                    let parts = finisher.in_parts(&asked).ok().unwrap();
+                    kept += u32::from(matches!(parts, InParts::Kept(..)));
+                    assert_eq!(parts.of(&[1]).ok().unwrap(), whole[each..2 * each], "{asked:?}");
+                    assert_eq!(parts.of(&[0, 1]).ok().unwrap(), whole[..2 * each], "{asked:?}");
+                    assert!(whole.iter().sum::<u64>() > 0);
+                }
+            }
+        }
+        assert_eq!(kept, 2, "the tree comes first in two");
     }
 }

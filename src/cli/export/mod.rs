@@ -4,6 +4,7 @@ mod amounts;
 mod files;
 mod finished;
 mod json_stat;
+mod kept;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod parted;
@@ -16,7 +17,7 @@ pub(super) mod tidy;
 
 use super::{Failure, Outcome, output, terminal};
 use crate::answer::{Answers, Group};
-use crate::cube::{Cube, Filter, Level};
+use crate::cube::{Cube, Cuboid, Filter, Level};
 use crate::release::Release;
 use crate::render::{self, ColumnKind, Cuts, ResultCell, ResultColumn, ResultTable};
 use crate::watch::Watch;
@@ -122,6 +123,20 @@ impl Finish {
     }
 }
 
+/// The most cells of a table that is laid out whole, at some hundred bytes each.
+const MOST_WHOLE: u64 = 1 << 21;
+
+/// Refuses what would be laid out whole, and cannot be.
+fn whole(cube: &Cube, levels: &[Level]) -> Outcome {
+    match cube.cells(&Cuboid::new(levels.iter().copied())).filter(|&cells| cells <= MOST_WHOLE) {
+        Some(_) => Ok(()),
+        None => Err(Failure::Message(format!(
+            "this table has more than {} cells, too many to be laid out at once: --format csv, parquet or sdmx-csv writes them part by part",
+            output::grouped(MOST_WHOLE)
+        ))),
+    }
+}
+
 /// The finished column's name carries its label into every format.
 const FINISHED: &str = "finished_biased";
 
@@ -144,6 +159,7 @@ pub(crate) fn run(args: &Args, watch: &Watch) -> Outcome {
 
 fn one(args: &Args, answers: &Answers) -> Outcome {
     let group_by = table(answers.cube(), args.table.as_deref().unwrap_or("total"))?;
+    whole(answers.cube(), &group_by)?;
     let groups = answers.evaluator().aggregate(&Filter::everything(), &group_by)?;
     let estimates: Vec<f64> = groups.iter().map(|g| g.estimate).collect();
     let summed = SummedBeside::new(answers)?;

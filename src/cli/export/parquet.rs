@@ -1,6 +1,6 @@
 //! A table as Parquet: labels as text or whole numbers, figures as doubles.
 
-use super::super::Failure;
+use super::super::{Failure, Outcome};
 use super::FINISHED;
 use super::tidy::{FIGURES, Tidy};
 use crate::render::ColumnKind;
@@ -11,10 +11,11 @@ use ::parquet::file::metadata::KeyValue;
 use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::types::Type;
+use std::fs::File;
 use std::sync::Arc;
 
 fn put<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, &mut Vec<u8>>,
+    group: &mut SerializedRowGroupWriter<'_, File>,
     values: &[T::T],
 ) -> Result<(), ParquetError> {
     let Some(mut column) = group.next_column()? else { return Ok(()) };
@@ -24,7 +25,7 @@ fn put<T: DataType>(
 
 /// Numbers, of which those that are none are left out where that may be.
 fn put_known(
-    group: &mut SerializedRowGroupWriter<'_, &mut Vec<u8>>,
+    group: &mut SerializedRowGroupWriter<'_, File>,
     values: &[f64],
     optional: bool,
 ) -> Result<(), ParquetError> {
@@ -38,7 +39,12 @@ fn put_known(
     column.close()
 }
 
-fn bytes(tidy: &Tidy, said: &[(&str, String)]) -> Result<Vec<u8>, ParquetError> {
+/// Whether each cell has a whole number: sums and means have none, nor has what is hidden.
+fn all_finished(tidy: &Tidy) -> bool {
+    tidy.hide_above.is_none() && tidy.untrue.len() <= 1
+}
+
+fn schema(tidy: &Tidy) -> Result<Type, ParquetError> {
     let text = |name: &str| {
         Type::primitive_type_builder(name, Physical::BYTE_ARRAY)
             .with_repetition(Repetition::REQUIRED)
@@ -69,21 +75,19 @@ fn bytes(tidy: &Tidy, said: &[(&str, String)]) -> Result<Vec<u8>, ParquetError> 
         };
         fields.push(Arc::new(field));
     }
-    if let Some(finished) = &tidy.finished {
-        let all = finished.iter().all(Option::is_some);
+    if tidy.finished.is_some() {
+        let all = all_finished(tidy);
         let field = Type::primitive_type_builder(FINISHED, Physical::INT64)
             .with_repetition(if all { Repetition::REQUIRED } else { Repetition::OPTIONAL })
             .build()?;
         fields.push(Arc::new(field));
     }
-    let schema = Arc::new(Type::group_type_builder("table").with_fields(fields).build()?);
-    let said = said.iter().map(|(key, text)| KeyValue::new((*key).to_owned(), text.clone())).collect();
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
-        .set_key_value_metadata(Some(said))
-        .build();
-    let mut out = Vec::new();
-    let mut writer = SerializedFileWriter::new(&mut out, schema, Arc::new(properties))?;
+    Type::group_type_builder("table").with_fields(fields).build()
+}
+
+/// Writes the cells of this part as a group of rows.
+fn rows(writer: &mut SerializedFileWriter<File>, tidy: &Tidy) -> Result<(), ParquetError> {
+    let hiding = tidy.hide_above.is_some();
     let mut group = writer.next_row_group()?;
     for (at, axis) in tidy.axes.iter().enumerate() {
         let labels = tidy.nodes().map(|(nodes, _)| axis.labels[nodes[at]].as_str());
@@ -112,17 +116,42 @@ fn bytes(tidy: &Tidy, said: &[(&str, String)]) -> Result<Vec<u8>, ParquetError> 
         let known: Vec<i64> = finished.iter().flatten().map(|&n| n as i64).collect();
         let defined: Vec<i16> = finished.iter().map(|n| n.is_some().into()).collect();
         if let Some(mut column) = group.next_column()? {
-            let defined = Some(&defined[..]).filter(|_| known.len() < finished.len());
+            let defined = Some(&defined[..]).filter(|_| !all_finished(tidy));
             column.typed::<Int64Type>().write_batch(&known, defined, None)?;
             column.close()?;
         }
     }
     group.close()?;
-    writer.close()?;
-    Ok(out)
+    Ok(())
 }
 
-/// The bytes of the file, with what it says of itself.
-pub(super) fn file(tidy: &Tidy, said: &[(&str, String)]) -> Result<Vec<u8>, Failure> {
-    bytes(tidy, said).map_err(|e| Failure::Message(format!("cannot write Parquet: {e}")))
+/// A file that a table is written to, part by part.
+pub(super) struct Parquet(SerializedFileWriter<File>);
+
+fn failed(e: &ParquetError) -> Failure {
+    Failure::Message(format!("cannot write Parquet: {e}"))
+}
+
+impl Parquet {
+    pub(super) fn new(tidy: &Tidy, file: File) -> Result<Parquet, Failure> {
+        let begin = || {
+            let properties = WriterProperties::builder()
+                .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+                .build();
+            SerializedFileWriter::new(file, Arc::new(schema(tidy)?), Arc::new(properties))
+        };
+        begin().map(Parquet).map_err(|e| failed(&e))
+    }
+
+    pub(super) fn put(&mut self, part: &Tidy) -> Outcome {
+        rows(&mut self.0, part).map_err(|e| failed(&e))
+    }
+
+    /// Ends the file with what it says of itself.
+    pub(super) fn close(mut self, said: Vec<(&'static str, String)>) -> Outcome {
+        let said = said.into_iter().map(|(key, text)| KeyValue::new(key.to_owned(), text));
+        said.for_each(|one| self.0.append_key_value_metadata(one));
+        self.0.close().map_err(|e| failed(&e))?;
+        Ok(())
+    }
 }

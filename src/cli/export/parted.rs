@@ -5,13 +5,14 @@
 //! are a table published exactly: they are parted among the group, near to the tables of their level (of finer tables the sums), as all
 //! tables of a small release are ([`consistent`]). So every area is the sum of those in it, and two tables agree wherever they meet: there both are
 //! sums of the cells of the coarser of their two levels. As each step keeps what is above it, no area's numbers depend on areas beside the
-//! way down to it.
+//! way down to it. What is finished goes into a file without a name, area by area.
 //!
 //! There is one list of non-negative whole cells behind all of these tables, too. Of an area's cells `o`, all that become the same cell `p` of its parts
 //! have the same sum as the cells `p` of these, and what is declared empty closes cells `o` (above) and parts of `p` (below)
 //! apart from each other: rows and columns of one sum, each of which may meet each. So nothing can fail but tables published exactly that
 //! overlap, or that lie beside cells declared empty: what was chosen for an area may then leave its parts no whole numbers.
 
+use super::kept::Kept;
 use super::parting::{MOST, place, unfinished, whole};
 use crate::answer::Answers;
 use crate::cli::Failure;
@@ -201,12 +202,11 @@ impl Told {
 /// A table that is wanted, and where in it the cells of its step go.
 struct Wanted {
     step: usize,
-    /// For each area of the step the one that the table has, and how far these are apart.
+    /// For each area of the step the one that the table has.
     up: Vec<u32>,
-    stride: usize,
-    /// For each cell beside an area.
-    place: Vec<usize>,
-    counts: Vec<u64>,
+    /// For each cell beside an area of the step.
+    place: Vec<u32>,
+    kept: Kept,
 }
 
 /// All tables that are wanted, on the way down.
@@ -225,8 +225,8 @@ struct Batch {
 }
 
 impl<'a> Parted<'a> {
-    /// These tables, finished, their dimensions in order. `None` of one that is finer than all that were asked for when the release was made.
-    pub(super) fn tables(answers: &'a Answers, wanted: &[Cuboid]) -> Result<Vec<Option<Vec<u64>>>, Failure> {
+    /// These tables, finished. `None` of one that is finer than all that were asked for when the release was made.
+    pub(super) fn tables(answers: &'a Answers, wanted: &[Cuboid]) -> Result<Vec<Option<Kept>>, Failure> {
         let (cube, told) = (answers.cube(), Told::of(answers));
         let sizes = (0..cube.dimensions.len()).filter_map(|d| Some((told.size(cube, d)?, d)));
         let Some((_, dimension)) = sizes.min().filter(|(size, _)| *size <= MOST) else {
@@ -238,8 +238,8 @@ impl<'a> Parted<'a> {
         };
         let steps = told.beside(dimension);
         let steps: Vec<Step> = (0..steps.len()).map(|i| told.step(cube, dimension, i, &steps)).collect();
-        let found: Vec<Option<Wanted>> =
-            wanted.iter().map(|t| Wanted::new(cube, dimension, &steps, t)).collect();
+        let found = wanted.iter().map(|t| Wanted::new(cube, dimension, &steps, t));
+        let found = found.collect::<Result<Vec<Option<Wanted>>, _>>()?;
         let has: Vec<bool> = found.iter().map(Option::is_some).collect();
         let wanted: Vec<Wanted> = found.into_iter().flatten().collect();
         let deepest = wanted.iter().map(|w| w.step).max().unwrap_or(0);
@@ -248,7 +248,7 @@ impl<'a> Parted<'a> {
         let mut parted = Parted { answers, dimension, steps, wanted, stage };
         let total = finish::total(&parted.estimates(0, &Cuboid::total(), &[])?).map_err(unfinished)?;
         parted.below(0, &[(0, vec![total])])?;
-        let mut finished = parted.wanted.into_iter().map(|w| w.counts);
+        let mut finished = parted.wanted.into_iter().map(|w| w.kept);
         Ok(has.into_iter().map(|has| if has { finished.next() } else { None }).collect())
     }
 
@@ -271,8 +271,8 @@ impl<'a> Parted<'a> {
         let each = self.steps[step].all.cells;
         for wanted in self.wanted.iter_mut().filter(|w| w.step == step) {
             for (&area, cells) in own.areas.iter().zip(own.counts.chunks_exact(each)) {
-                let at = wanted.up[area as usize] as usize * wanted.stride;
-                cells.iter().zip(&wanted.place).for_each(|(n, place)| wanted.counts[place + at] += n);
+                let counts = consistent::rolled_up(cells, &wanted.place, wanted.kept.each());
+                wanted.kept.add(wanted.up[area as usize], counts)?;
             }
         }
         self.stage.advance(own.areas.len() as u64);
@@ -397,21 +397,14 @@ impl<'a> Parted<'a> {
 }
 
 impl Wanted {
-    fn new(cube: &Cube, dimension: usize, steps: &[Step], table: &Cuboid) -> Option<Wanted> {
+    fn new(cube: &Cube, dimension: usize, steps: &[Step], table: &Cuboid) -> Result<Option<Wanted>, Failure> {
         let (level, beside) = (table.at(dimension), without(table, dimension));
-        let step = steps.iter().position(|s| s.level >= level.level)?;
-        let at = steps.get(step).filter(|s| beside.is_below(&s.all.beside))?;
-        let areas = level.of(cube).len();
-        let stride: usize =
-            beside.iter().filter(|l| l.dimension > dimension).map(|l| l.of(cube).len()).product();
-        let place = place(cube, &at.all.beside, &beside).into_iter().map(|p| p as usize);
-        Some(Wanted {
-            step,
-            up: cube.dimensions[dimension].ancestors(at.level, level.level),
-            stride,
-            place: place.map(|p| p / stride * areas * stride + p % stride).collect(),
-            counts: vec![0; cells(cube, table)],
-        })
+        let step = steps.iter().position(|s| s.level >= level.level);
+        let at = step.and_then(|step| Some((step, steps.get(step)?)));
+        let Some((step, at)) = at.filter(|(_, s)| beside.is_below(&s.all.beside)) else { return Ok(None) };
+        let up = cube.dimensions[dimension].ancestors(at.level, level.level);
+        let place = place(cube, &at.all.beside, &beside);
+        Ok(Some(Wanted { step, up, place, kept: Kept::new(cube, level, &beside)? }))
     }
 }
 
@@ -421,7 +414,7 @@ fn of<T: Clone>(areas: &[usize], each: usize, cells: &[T]) -> Vec<T> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::{Finish, finished::Finisher};
     use super::*;
     use crate::make::ReleaseOptions;
@@ -433,7 +426,7 @@ mod tests {
     const BLOCKS: [(usize, usize); 12] =
         [(0, 0), (0, 0), (0, 0), (1, 0), (2, 1), (2, 1), (2, 1), (2, 1), (2, 1), (3, 1), (4, 1), (4, 1)];
 
-    fn release(seed: u64, more: &str) -> (tempfile::TempDir, Answers) {
+    pub(in crate::cli::export) fn release(seed: u64, more: &str) -> (tempfile::TempDir, Answers) {
         let folder = tempfile::tempdir().unwrap();
         let level = |name: &str, of: &dyn Fn(usize) -> usize| {
             let all: BTreeSet<usize> = (0..12).map(of).collect();
@@ -498,7 +491,7 @@ mod tests {
             tables.push(Cuboid::new([Level::new(0, 3), Level::new(2, 1)]));
             let found = Parted::tables(&answers, &tables).ok().unwrap();
             assert!(found.last().unwrap().is_none(), "no table has blocks by age");
-            let found: Vec<Vec<u64>> = found.into_iter().flatten().collect();
+            let found: Vec<Vec<u64>> = found.iter().flatten().map(|t| t.all().ok().unwrap()).collect();
             for (t, own) in tables.iter().zip(&found) {
                 for (u, other) in tables.iter().zip(&found) {
                     let both = t.meet(u);
@@ -508,7 +501,7 @@ mod tests {
                     assert_eq!(up(own, t), up(other, u), "{seed} {t:?} {u:?}");
                 }
                 let alone = Parted::tables(&answers, std::slice::from_ref(t)).ok().unwrap();
-                assert_eq!(alone[0].as_ref(), Some(own), "{seed}");
+                assert_eq!(alone[0].as_ref().and_then(|t| t.all().ok()).as_ref(), Some(own), "{seed}");
             }
             let total = answers.evaluator().estimates_of(&[], None).unwrap()[0];
             assert_eq!(found[0].iter().sum::<u64>() as f64, total.round().max(0.0));

@@ -95,15 +95,19 @@ impl Identified {
     }
 }
 
-/// The table as a message; `period` is of when it is, where no axis says so.
-pub(super) fn message(tidy: &Tidy, ids: &Identified, period: &str) -> String {
-    let period = Some(period).filter(|p| !p.is_empty() && ids.time.is_none());
+/// When the table is, where no axis says so.
+fn period<'p>(ids: &Identified, period: &'p str) -> Option<&'p str> {
+    Some(period).filter(|p| !p.is_empty() && ids.time.is_none())
+}
+
+/// The first line of the table as a message; `when` is its period.
+pub(super) fn head(tidy: &Tidy, ids: &Identified, when: &str) -> String {
     let mut out = String::from("STRUCTURE,STRUCTURE_ID,ACTION");
     for (at, (id, axis)) in ids.dimensions.iter().zip(&tidy.axes).enumerate() {
         let name = if ids.time == Some(at) { "period" } else { &axis.name };
         out.push_str(&format!(",{}", both(id, name)));
     }
-    if period.is_some() {
+    if period(ids, when).is_some() {
         out.push_str(",TIME_PERIOD: period");
     }
     out.push_str(",OBS_VALUE: estimate");
@@ -111,6 +115,12 @@ pub(super) fn message(tidy: &Tidy, ids: &Identified, period: &str) -> String {
         out.push_str(&format!(",{id}: {name}"));
     }
     out.push_str("\r\n");
+    out
+}
+
+/// The cells of this part of the table.
+pub(super) fn rows(tidy: &Tidy, ids: &Identified, when: &str) -> String {
+    let mut out = String::new();
     for (i, (nodes, cell)) in tidy.nodes().enumerate() {
         out.push_str(&format!("dataflow,MARGINS:{}(1.0),I", ids.flow));
         for (at, ((axis, codes), &node)) in tidy.axes.iter().zip(&ids.codes).zip(&nodes).enumerate() {
@@ -121,7 +131,7 @@ pub(super) fn message(tidy: &Tidy, ids: &Identified, period: &str) -> String {
                 false => both(&codes[node], &axis.called[node]),
             });
         }
-        if let Some(period) = period {
+        if let Some(period) = period(ids, when) {
             out.push_str(&format!(",{}", field(period)));
         }
         let [estimate, std_error, moe, level, low, high] = tidy.numbers(cell).map(number);

@@ -147,7 +147,7 @@ impl Structure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::export::sdmx::message;
+    use crate::cli::export::sdmx::{head, rows};
     use crate::cli::export::tidy::Axis;
     use crate::render::{ColumnKind, Cuts, ResultFigure};
 
@@ -177,6 +177,8 @@ mod tests {
         let cell = ResultFigure { estimate: 3.0, std_error: 1.0, low: 1.0, high: 5.0 };
         let tidy = Tidy {
             axes,
+            parts: Vec::new(),
+            part: None,
             cells: vec![cell; 4],
             level: 0.95,
             notes: Vec::new(),
@@ -221,7 +223,8 @@ mod tests {
         }
         assert!(open.is_empty(), "{open:?}");
         // The columns of a message are those of its structure.
-        let data = message(&other, &Identified::new(&other, "other"), "2024");
+        let of = Identified::new(&other, "other");
+        let data = head(&other, &of, "2024") + &rows(&other, &of, "2024");
         let head: Vec<&str> = data.lines().next().unwrap().split(',').skip(3).collect();
         let head: Vec<&str> = head.iter().filter_map(|column| column.split(':').next()).collect();
         let own = text.split("<str:DataStructure id=\"other\"").nth(1).unwrap();

@@ -1,11 +1,14 @@
 //! A table as other tools like it: one line a cell, one column a thing, the same columns for every table.
 
-use super::super::Failure;
+use super::super::{Failure, Outcome, output};
 use super::FINISHED;
 use super::amounts::{self, SummedBeside, TidyMeasure};
 use super::finished::Finisher;
+use super::parting;
 use crate::answer::{Answers, Group, whole_ends};
 use crate::cube::{Filter, Legend, Level};
+use crate::law::ErrorLaw;
+use crate::recover::Source;
 use crate::render::{Caveat, ColumnKind, Cuts, ResultFigure, csv_field};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -52,9 +55,26 @@ impl Axis {
     }
 }
 
-/// A whole table.
+/// What tables are asked for, and how.
+pub(super) struct Asked<'a> {
+    pub answers: &'a Answers,
+    pub summed: SummedBeside<'a>,
+    pub finisher: Option<Finisher<'a>>,
+    /// The probability with which each interval covers.
+    pub level: f64,
+    /// Whether reliability is shown, and what is hidden.
+    pub told: (bool, Option<f64>),
+    /// The most cells that are held at once, where a table can be parted.
+    pub most: usize,
+}
+
+/// A table: all of it, or of one that is written part by part this part.
 pub(crate) struct Tidy {
     pub axes: Vec<Axis>,
+    /// Of each part that is to come the nodes of the first axis; none of a table that is held.
+    pub parts: Vec<Vec<u32>>,
+    /// Those of this part, unless it is all of the table.
+    pub part: Option<Vec<u32>>,
     /// The cells, the last axis quickest.
     pub cells: Vec<ResultFigure>,
     /// The probability with which each interval covers.
@@ -81,13 +101,17 @@ pub(super) fn hidden_note(hidden: usize, all: usize, cut: f64) -> String {
     )
 }
 
-/// The count of each cell. Cells of one kind share a law: each is worked out once.
+/// The count of each cell. Cells of one kind share a law, and those of other areas that are as large have an equal one: each is worked out once.
 pub(crate) fn figures(groups: &[Group], level: f64) -> Vec<ResultFigure> {
     let mut widths: HashMap<usize, (f64, f64)> = HashMap::new();
+    let mut halves: HashMap<String, f64> = HashMap::new();
+    let mut width = |law: &ErrorLaw| {
+        // Terms are sorted, and numbers that differ are written differently.
+        let half = halves.entry(format!("{:?}", law.terms())).or_insert_with(|| law.half_width(level));
+        (law.std_error(), *half)
+    };
     let figure = |g: &Group| {
-        let (std_error, half) = *widths
-            .entry(Arc::as_ptr(&g.law) as usize)
-            .or_insert_with(|| (g.law.std_error(), g.law.half_width(level)));
+        let (std_error, half) = *widths.entry(Arc::as_ptr(&g.law) as usize).or_insert_with(|| width(&g.law));
         let (low, high) = whole_ends(g.estimate - half, g.estimate + half);
         // Without noise it is a whole number, whatever rounding made of it.
         let estimate = if std_error == 0.0 && low == high { low } else { g.estimate };
@@ -107,28 +131,26 @@ pub(super) fn is_left_out(figure: &mut ResultFigure, cut: f64) -> bool {
 }
 
 impl Tidy {
-    /// Recovers a table.
-    pub(super) fn new(
-        answers: &Answers,
-        levels: &[Level],
-        level: f64,
-        finisher: Option<&Finisher>,
-        summed: &SummedBeside,
-        (reliability, hide_above): (bool, Option<f64>),
-    ) -> Result<Tidy, Failure> {
+    /// Describes a table, and recovers it unless that is done part by part.
+    pub(super) fn new(asked: &Asked, levels: &[Level]) -> Result<Tidy, Failure> {
+        let Asked { answers, ref summed, level, told: (reliability, hide_above), .. } = *asked;
         let cube = answers.cube();
         let beside = summed.beside(levels, level)?;
         let notes = if beside.is_empty() { Vec::new() } else { summed.notes().collect() };
-        let groups = match answers.evaluator().aggregate(&Filter::everything(), levels) {
-            // Its sums may have been asked for without its counts.
-            Err(_) if !beside.is_empty() => None,
-            groups => Some(groups?),
+        let parts = if beside.is_empty() { parting::parts(cube, levels, asked.most) } else { Vec::new() };
+        let groups = match answers.evaluator() {
+            _ if !parts.is_empty() => Some(Vec::new()),
+            evaluator => match evaluator.aggregate(&Filter::everything(), levels) {
+                // Its sums may have been asked for without its counts.
+                Err(_) if !beside.is_empty() => None,
+                groups => Some(groups?),
+            },
         };
         let finish = |(f, groups): (&Finisher, &Vec<Group>)| {
             let estimates: Vec<f64> = groups.iter().map(|g| g.estimate).collect();
-            f.table(levels, &estimates)
+            if parts.is_empty() { f.table(levels, &estimates) } else { Ok(Vec::new()) }
         };
-        let finished = finisher.zip(groups.as_ref()).map(finish).transpose()?;
+        let finished = asked.finisher.as_ref().zip(groups.as_ref()).map(finish).transpose()?;
         let counts = groups.map(|groups| TidyMeasure::of_rows(summed.of_rows(), figures(&groups, level)));
         let measures: Vec<TidyMeasure> = counts.into_iter().chain(beside).collect();
         // A dimension may be called as a figure is.
@@ -183,6 +205,8 @@ impl Tidy {
         let cuts = reliability.then(|| Cuts::of(&answers.release().manifest().about));
         let mut tidy = Tidy {
             axes,
+            parts,
+            part: None,
             cells: (0..cells).flat_map(own).collect(),
             notes,
             level,
@@ -194,13 +218,51 @@ impl Tidy {
         };
         tidy.notes.extend(tidy.clamped.iter().map(|c| c.text(level)));
         tidy.notes.extend(tidy.cuts.as_ref().map(Cuts::note));
-        tidy.hide();
+        if tidy.parts.is_empty() {
+            let hidden = tidy.hide();
+            tidy.say_hidden(hidden, tidy.cells.len());
+        }
         Ok(tidy)
     }
 
-    /// Leaves out what is less reliable than wanted, and says so.
-    fn hide(&mut self) {
-        let Some(cut) = self.hide_above else { return };
+    /// Gives all of the table, or one part after the other, and knows at the end how many cells are hidden.
+    pub(super) fn each_part(
+        &mut self,
+        asked: &Asked,
+        levels: &[Level],
+        mut put: impl FnMut(&Tidy) -> Outcome,
+    ) -> Outcome {
+        if self.parts.is_empty() {
+            return put(self);
+        }
+        let parts = std::mem::take(&mut self.parts);
+        let finished = asked.finisher.as_ref().map(|f| f.in_parts(levels)).transpose()?;
+        let evaluator = asked.answers.evaluator();
+        let all: usize = self.axes.iter().map(|a| a.labels.len()).product();
+        let stage = evaluator.recovery().source().watch().stage("writing", all as u64);
+        let mut hidden = 0;
+        evaluator.in_parts(levels, &parts, |nodes, groups| {
+            self.part = Some(nodes.to_vec());
+            self.cells = figures(&groups, self.level);
+            if let Some(finished) = &finished {
+                self.finished = Some(finished.of(nodes)?.into_iter().map(Some).collect());
+            }
+            hidden += self.hide();
+            put(self)?;
+            stage.advance(groups.len() as u64);
+            Ok::<bool, Failure>(!output::gone())
+        })?;
+        self.say_hidden(hidden, all);
+        Ok(())
+    }
+
+    fn say_hidden(&mut self, hidden: usize, all: usize) {
+        self.notes.extend(self.hide_above.map(|cut| hidden_note(hidden, all, cut)));
+    }
+
+    /// Leaves out what is less reliable than wanted, and says how many cells that were.
+    fn hide(&mut self) -> usize {
+        let Some(cut) = self.hide_above else { return 0 };
         let mut hidden = 0;
         for (i, cell) in self.cells.iter_mut().enumerate() {
             if is_left_out(cell, cut) {
@@ -210,7 +272,7 @@ impl Tidy {
                 hidden += 1;
             }
         }
-        self.notes.push(hidden_note(hidden, self.cells.len(), cut));
+        hidden
     }
 
     /// The names of all columns of figures.
@@ -241,26 +303,32 @@ impl Tidy {
 
     /// For each cell its node along every axis.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = (Vec<usize>, &ResultFigure)> {
-        let sizes: Vec<usize> = self.axes.iter().map(|a| a.labels.len()).collect();
+        let mut sizes: Vec<usize> = self.axes.iter().map(|a| a.labels.len()).collect();
+        if let (Some(part), Some(first)) = (&self.part, sizes.first_mut()) {
+            *first = part.len();
+        }
         let mut pick = vec![0; sizes.len()];
         self.cells.iter().map(move |cell| {
-            let nodes = pick.iter().map(|&node: &u32| node as usize).collect();
+            let mut nodes: Vec<usize> = pick.iter().map(|&node: &u32| node as usize).collect();
+            if let (Some(part), Some(first)) = (&self.part, nodes.first_mut()) {
+                *first = part[*first] as usize;
+            }
             crate::cube::odometer::next(&mut pick, |i| sizes[i]);
             (nodes, cell)
         })
     }
 
-    /// As CSV.
-    pub(crate) fn csv(&self) -> String {
+    /// The first line of it as CSV.
+    pub(super) fn csv_head(&self) -> String {
         let head: Vec<String> = self.axes.iter().map(|a| field(&a.name)).collect();
         let finished = self.finished.iter().map(|_| FINISHED.to_string());
-        let mut out = head
-            .into_iter()
-            .chain(self.figures().map(String::from))
-            .chain(finished)
-            .collect::<Vec<_>>()
-            .join(",");
-        out.push_str("\r\n");
+        let all = head.into_iter().chain(self.figures().map(String::from)).chain(finished);
+        all.collect::<Vec<_>>().join(",") + "\r\n"
+    }
+
+    /// The cells of this part as CSV.
+    pub(super) fn csv_rows(&self) -> String {
+        let mut out = String::new();
         for (i, (nodes, cell)) in self.nodes().enumerate() {
             let labels = self.axes.iter().zip(nodes).map(|(axis, node)| field(&axis.labels[node]));
             let numbers = self.numbers(cell).map(|x| number(x + 0.0));

@@ -87,7 +87,9 @@ pub(super) fn measure(ask: &Ask, beside: &Told) -> Result<Option<Vec<Measured>>,
     }
     let mut sets = told_ask.components(groups)?;
     if request.objective == Objective::Total {
-        let spent = 2.0 * request.budget.to_f64();
+        // The vectors of two cells are taken as opposite, which costs twice as much as each of them by itself.
+        let opposite = if request.neighbours == Neighbours::Substitute { 2.0 } else { 1.0 };
+        let spent = 2.0 * request.budget.to_f64() / opposite;
         let [value, bound] = [mean.value, mean.bound].map(|v| v / spent);
         let proof = Certificate::new("weighted total variance over these weights of nodes", value, bound);
         let found: Vec<&Passes> = solved.iter().map(|(passes, _)| passes).collect();

@@ -233,6 +233,8 @@ pub(super) struct Laws<'a, S> {
     pub(super) sides: Vec<Side>,
     pub(super) kinds: Vec<Kinds>,
     known: HashMap<Vec<usize>, Arc<JointLaw>>,
+    /// Whether laws that no other group has are kept for no later query.
+    passing: bool,
 }
 
 impl<'a, S: Source> Laws<'a, S> {
@@ -255,7 +257,13 @@ impl<'a, S: Source> Laws<'a, S> {
         if several * each > MOST_COEFFICIENTS {
             return Err(RecoverError::TooMuch("the law of every row's error".into()).into());
         }
-        Ok(Laws { evaluator, parts, sides, kinds, known: HashMap::new() })
+        Ok(Laws { evaluator, parts, sides, kinds, known: HashMap::new(), passing: false })
+    }
+
+    /// Forgets the laws that were worked out: thousands of unequal groups have each their own.
+    pub(super) fn forget(&mut self) {
+        self.known.clear();
+        self.passing = true;
     }
 
     /// The joint law of the group with these nodes.
@@ -292,7 +300,7 @@ impl<'a, S: Source> Laws<'a, S> {
         let look = self.look(&kinds, &queries);
         let made = || self.work_out(&lumped, queries).map(Arc::new);
         // Of thousands of nodes no other group is the same, and what it depends on takes more room than its law.
-        let alone = look.len() > MOST_LOOK && apart.iter().any(Option::is_some);
+        let alone = (self.passing || look.len() > MOST_LOOK) && apart.iter().any(Option::is_some);
         let law = if alone { made()? } else { self.evaluator.laws.of(look, made)? };
         self.known.insert(key, law.clone());
         Ok(law)

@@ -20,6 +20,8 @@ use crate::law::ErrorLaw;
 use crate::memo::Memo;
 use crate::recover::{RecoverError, Recovery, Source};
 use crate::sql::{Aggregate, Present};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use laws::Laws;
@@ -51,6 +53,9 @@ pub struct Evaluator<S> {
 const KEPT_LAWS: usize = 1 << 12;
 /// How many cells of recovered tables are kept for the next query: 256 MB at most.
 const KEPT_CELLS: usize = 1 << 25;
+/// How many cells a table may have to be recovered whole where some nodes of it are asked for.
+const WHOLE_CELLS: usize = 1 << 20;
+
 impl<S: Source> Evaluator<S> {
     /// Answers from these estimates.
     pub fn new(recovery: Recovery<S>) -> Evaluator<S> {
@@ -121,8 +126,8 @@ impl<S: Source> Evaluator<S> {
         let estimates: Vec<(Vec<usize>, Vec<f64>)> = parts
             .iter()
             .map(|p| match &few {
-                None => self.estimates(p, &sizes, rows),
-                Some(few) => self.estimates(&p.among(few), &sizes, &few.rows(rows)),
+                None => self.estimates(p, &sizes, rows, KEPT_CELLS),
+                Some(few) => self.estimates(&p.among(few), &sizes, &few.rows(rows), KEPT_CELLS),
             })
             .collect::<Result<_, _>>()?;
         let mut laws = Laws::new(self, &parts, group_by, false)?;
@@ -139,13 +144,7 @@ impl<S: Source> Evaluator<S> {
         rows.iter().map(row).collect()
     }
 
-    /// A recovered table, kept for the next query while it is not too large.
-    pub fn table(&self, cuboid: &Cuboid) -> Result<Arc<[f64]>, RecoverError> {
-        self.recovery.check_determined(cuboid)?;
-        self.summands(cuboid)
-    }
-
-    /// A table whose sums are the best estimates of all queries that can be estimated from it, kept alike.
+    /// A table whose sums are the best estimates of all queries that can be estimated from it, kept for the next query while it is not too large.
     pub(crate) fn summands(&self, cuboid: &Cuboid) -> Result<Arc<[f64]>, RecoverError> {
         let lock = || self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         {
@@ -167,17 +166,20 @@ impl<S: Source> Evaluator<S> {
     }
 
     /// The aggregate of every combination of the groups the part keeps to, and the stride of each grouped level
-    /// (0 where it does not). Of very large tables only those of the rows that are asked for are right.
+    /// (0 where it does not). Of tables of more cells than `whole` only those of the rows that are asked for are right.
     fn estimates(
         &self,
         part: &Part,
         sizes: &[usize],
         rows: &[Vec<u32>],
+        whole: usize,
     ) -> Result<(Vec<usize>, Vec<f64>), AnswerError> {
         // What the queries below cannot tell has no error law either, and is refused there.
         let cells = self.recovery.frame().len(&part.cuboid);
-        if cells > KEPT_CELLS
-            && let Some(sums) = self.near(part, sizes, rows, KEPT_CELLS)?
+        // What is nearly all of a table is better kept for the next part of it.
+        let most = if whole < KEPT_CELLS { KEPT_CELLS.min(cells / 2) } else { KEPT_CELLS };
+        if cells > whole
+            && let Some(sums) = self.near(part, sizes, rows, most)?
         {
             return Ok(sums);
         }
@@ -204,7 +206,48 @@ impl<S: Source> Evaluator<S> {
         let rows: Vec<Vec<u32>> = (0..most).map(row).collect();
         let sizes: Vec<usize> = levels.iter().map(|level| level.of(self.cube()).len()).collect();
         let few = Few::of(&rows, &sizes);
-        Ok(self.estimates(&part.among(&few), &few.sizes(), &few.rows(&rows))?.1)
+        let whole = if among.is_some() { WHOLE_CELLS } else { KEPT_CELLS };
+        Ok(self.estimates(&part.among(&few), &few.sizes(), &few.rows(&rows), whole)?.1)
+    }
+
+    /// What [`Evaluator::aggregate`] says of the cells of a table, part by part, each of some nodes of the first level, which ascend. No more than a part is held,
+    /// nor recovered where that is enough. `each` says whether to go on.
+    pub fn in_parts<E: From<AnswerError>>(
+        &self,
+        levels: &[Level],
+        parts: &[Vec<u32>],
+        mut each: impl FnMut(&[u32], Vec<Group>) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        let everything = Aggregate::rows(Filter::everything(), None);
+        let own = [self.part(&everything, levels)?];
+        let mut laws = Laws::new(self, &own, levels, false)?;
+        for part in parts {
+            let estimates = self.estimates_of(levels, Some(part))?;
+            let size = |i: usize| if i == 0 { part.len() } else { levels[i].of(self.cube()).len() };
+            // As groups of one kind share the joint law, they share this.
+            let mut plain: HashMap<usize, Arc<ErrorLaw>> = HashMap::new();
+            let mut pick = vec![0u32; levels.len()];
+            let group = |estimate: f64| {
+                if pick.iter().skip(1).all(|&node| node == 0) {
+                    laws.forget();
+                    plain.clear();
+                }
+                let along = |(i, &node): (usize, &u32)| if i == 0 { part[node as usize] } else { node };
+                let nodes: Vec<u32> = pick.iter().enumerate().map(along).collect();
+                odometer::next(&mut pick, size);
+                let law = laws.of(&nodes)?;
+                let law = match plain.entry(Arc::as_ptr(&law) as usize) {
+                    Entry::Occupied(known) => known.get().clone(),
+                    Entry::Vacant(new) => new.insert(Arc::new(law.combine(&[1.0])?)).clone(),
+                };
+                Ok(Group { nodes, estimate, law })
+            };
+            let groups = estimates.into_iter().map(group).collect::<Result<Vec<Group>, AnswerError>>()?;
+            if !each(part, groups)? {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// The error law of the cell of a table that is known least well.
