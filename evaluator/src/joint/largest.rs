@@ -92,7 +92,7 @@ impl Draws {
         let effort: u64 = sources.iter().map(|s| s.sum.effort()).sum();
         let work = (sources.len() * used.len()) as f64 + DRAW * effort as f64;
         let draws = libm::floor(WORK / work).min(MOST_DRAWS);
-        (draws >= fewest).then(|| Some(Draws { used, sources, draws: draws as u32 }))
+        (draws >= fewest).then_some(Some(Draws { used, sources, draws: draws as u32 }))
     }
 
     /// Shows each draw: of every figure in `used` its error, in standard errors.
