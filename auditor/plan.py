@@ -5,7 +5,7 @@ import numpy as np
 from .errors import Beyond
 from .wire import Wire, ascend
 
-STRATEGIES = "residual queries base hierarchy cluster tables given wavelet fourier matrix bases".split()
+STRATEGIES = "residual queries base hierarchy cluster tables given wavelet fourier matrix bases together".split()
 KINDS = "component table differences coefficients rows bases".split()
 
 
