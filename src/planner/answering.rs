@@ -48,7 +48,8 @@ pub(crate) fn best<'a>(
     let mut best = scored.clone().reduce(less)?;
     if best.3.plan.measure == Measure::Together {
         let others = scored.clone().filter(|c| c.3.plan.measure != Measure::Together);
-        let worth = |c: &(usize, bool, f64, &'a Arc<Planned>)| c.1 == best.1 && c.2 <= best.2 * (1.0 + WORTH_ROWS);
+        let worth =
+            |c: &(usize, bool, f64, &'a Arc<Planned>)| c.1 == best.1 && c.2 <= best.2 * (1.0 + WORTH_ROWS);
         best = others.reduce(less).filter(worth).unwrap_or(best);
     }
     let reads = |p: &Planned| {
