@@ -69,6 +69,8 @@ pub(super) fn is_quick(spec: &Spec, over: &Spec, plan: &Plan) -> bool {
                 |d: &usize| over.cube.dimensions.get(*d).and_then(|d| d.levels.last()).map_or(0, |l| l.len());
             used.iter().map(|d| cube(finest(d) as f64)).sum()
         }
+        // Predicting what its rows tell is most of the work.
+        Measure::Together => of_tables().map(cells).fold(0.0, |most: f64, n| most.max(cube(n))),
         Measure::Matrix => {
             let rows = spec.strategy.rows.as_ref();
             rows.map_or(0.0, |r| 16.0 * cube((r.rows.len() as f64).min(cells(&r.cuboid))) + cells(&r.cuboid))

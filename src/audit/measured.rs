@@ -11,6 +11,10 @@ const CLOSE: f64 = 1e-6;
 
 /// Whether the rows that are measured are those of the spec: the agency's own, or what its questions come to. Each is measured once.
 pub(super) fn rows(spec: &Spec, plan: &Plan) -> bool {
+    // Rows that a search found are nobody's own.
+    if plan.measure == Measure::Together {
+        return true;
+    }
     let mut found: Vec<(&Cuboid, &Vec<(u32, i32)>)> = Vec::new();
     for m in &plan.rows().measurements {
         if let Block::Rows(rows) = &m.block {
@@ -38,7 +42,7 @@ pub(super) fn blocks(spec: &Spec, plan: &Plan) -> bool {
         },
         Measure::Wavelet => matches!(block, Block::Pairs(_)),
         Measure::Fourier => matches!(block, Block::Walsh(_)),
-        Measure::Matrix => matches!(block, Block::Rows(_)),
+        Measure::Matrix | Measure::Together => matches!(block, Block::Rows(_)),
         Measure::Bases => matches!(block, Block::Component(_) | Block::Based(_)),
         Measure::Queries
         | Measure::Base

@@ -15,6 +15,7 @@ pub(crate) mod closure;
 mod context;
 pub(crate) mod copies;
 mod delta;
+mod downhill;
 mod found;
 mod improve;
 mod judge;

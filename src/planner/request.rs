@@ -77,6 +77,8 @@ pub struct Request {
     pub sums: Vec<Summed>,
     /// Tables of other channels: their levels are in use as well.
     pub beside: Vec<Cuboid>,
+    /// Whether just plans are wanted the law of whose loss is known.
+    pub with_law: bool,
     /// Hears and stops the search; the plan does not depend on it.
     pub watch: Watch,
 }
@@ -105,6 +107,7 @@ impl Request {
             by_variance: false,
             sums: Vec::new(),
             beside: Vec::new(),
+            with_law: false,
             watch: Watch::default(),
         }
     }

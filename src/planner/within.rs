@@ -30,11 +30,12 @@ pub(crate) fn choose_within(
     look: Look,
     (epsilon, delta): (Rational, Rational),
 ) -> Result<Choice, PlanError> {
-    let Some(mut proved) = more(request, (epsilon, delta)) else { return choose(request, look) };
+    let lawful = Request { with_law: true, ..request.clone() };
+    let Some(mut proved) = more(&lawful, (epsilon, delta)) else { return choose(request, look) };
     if look == Look::Needed {
         return Ok(proved);
     }
-    let larger = Request { budget: proved.planned.plan.budget, ..request.clone() };
+    let larger = Request { budget: proved.planned.plan.budget, ..lawful };
     let choice = choose(&larger, look)?;
     if choice.planned.plan == proved.planned.plan {
         (proved.candidates, proved.chosen) = (choice.candidates, choice.chosen);

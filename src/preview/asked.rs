@@ -1,7 +1,7 @@
 //! What is asked beyond cells: also judged by what nobody asked.
 
 use crate::cube::Cube;
-use crate::plan::{Asks, MOST_PREFIXES, MOST_RANGES, Ranges, Table};
+use crate::plan::{Asks, Form, MOST_PREFIXES, MOST_RANGES, Ranges, Table};
 use crate::planner::{Planned, Request, closure::Spread, judge};
 use crate::visible::visible;
 use serde_json::{Value, json};
@@ -43,9 +43,27 @@ fn versions(table: &Table, cube: &Cube) -> Vec<Option<Table>> {
     JUDGED.iter().map(version).collect()
 }
 
+/// The most steps of judging a table by what nobody asked, where each question takes the square of the cells under rows.
+const MOST_STEPS: f64 = (1u64 << 30) as f64;
+
+/// Whether such a table is judged quickly: what rows tell is worked out question by question.
+fn is_quick(table: &Table, cube: &Cube, planned: &Planned) -> bool {
+    let Some(rows) = planned.plan.rows().measurements.iter().find(|m| m.block.form() == Form::Rows) else {
+        return true;
+    };
+    let asked = |(d, l): (usize, usize)| {
+        let n = cube.dimensions[d].levels[l].len() as u64;
+        table.asks.of(d).unwrap_or(&Ranges::Cells).queries(n)
+    };
+    let cells = cube.cells(rows.block.cuboid()).map_or(f64::INFINITY, |n| n as f64);
+    table.cuboid.pairs().map(asked).product::<f64>() * cells * cells <= MOST_STEPS
+}
+
 /// The errors of cells, prefixes and ranges of some tables.
 pub(crate) fn spreads(tables: &[&Table], request: &Request, planned: &Planned) -> Vec<Vec<Option<Spread>>> {
-    let all: Vec<Vec<Option<Table>>> = tables.iter().map(|t| versions(t, &request.cube)).collect();
+    let quick = |t: &Table| is_quick(t, &request.cube, planned);
+    let of = |t: &&Table| versions(t, &request.cube).into_iter().map(|t| t.filter(quick)).collect();
+    let all: Vec<Vec<Option<Table>>> = tables.iter().map(of).collect();
     let mut judged =
         judge(request, &planned.plan, all.iter().flatten().flatten().cloned().collect()).into_iter();
     let mut one = |t: &Option<Table>| t.as_ref().and_then(|_| judged.next()).filter(|s| s.mean.is_finite());

@@ -17,6 +17,7 @@ mod pooled;
 mod pooled_sums;
 mod shaped;
 mod strategies;
+mod together;
 mod trees;
 mod unequal;
 mod untrue;

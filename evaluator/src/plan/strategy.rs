@@ -36,6 +36,8 @@ macro_rules! strategies {
             Matrix = 10 "matrix" matrix;
             /// Bases made for the ranges, prefixes or intervals in `ask`.
             Bases = 11 "bases" bases;
+            /// Rows over all cells at once, made for all that is asked together: where questions tell few kinds of cells apart.
+            Together = 12 "together" together;
         }
     };
 }

@@ -75,8 +75,13 @@ fn some_intervals(asked: &Ranges, n: usize) -> Option<f64> {
         row
     });
     let weights = Family::new(ridged.collect()).best(0.0, None)?.weights;
+    of_weights(&gram, &weights)
+}
+
+/// What no Gaussian mechanism of cost one is below, by these weights.
+pub(crate) fn of_weights(gram: &Matrix, weights: &[f64]) -> Option<f64> {
     let row = |i: usize| (0..=i).map(|j| gram[i][j] * (weights[i] * weights[j]).sqrt()).collect();
-    let trace = roots((0..n).map(row).collect())?;
+    let trace = roots((0..weights.len()).map(row).collect())?;
     Some(trace * trace)
 }
 

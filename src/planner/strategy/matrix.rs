@@ -149,6 +149,13 @@ fn matrix(ask: &Ask) -> Result<Vec<Vec<Measurement>>, NotApplicable> {
     sets.into_iter().map(|u| blocks(request, rows, &u)).collect()
 }
 
+/// All rows with the same noise, as little as the budget allows.
+pub(super) fn alike(request: &Request, rows: &Rows) -> Result<Vec<Measurement>, NotApplicable> {
+    let all: [(u32, Vec<usize>); 1] = [(0, (0..rows.rows.len()).collect())];
+    let u = Sharing::new(request, rows, &all).tight(vec![1.0]);
+    blocks(request, rows, &spread(&all, &u))
+}
+
 /// What the workload asks in terms of the rows' basis, by the weights of its tables.
 fn asked(request: &Request, frame: &Frame, rows: &Rows, system: &RowSystem) -> Workload {
     let mut workload = Workload::new(system);

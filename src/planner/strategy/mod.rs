@@ -20,6 +20,7 @@ mod queries;
 mod refusal;
 mod residual;
 mod tables;
+mod together;
 mod trees;
 mod wavelet;
 mod weighted;

@@ -77,6 +77,12 @@ pub enum NotApplicable {
         "sums are planned by `residual`, `queries` or `base`, and by `bases` where `ask` wants more than cells"
     )]
     Sums,
+    /// Rows over all cells at once.
+    #[error(
+        "it is for the least total variance of counts: beside sums, exact tables, cells declared empty, changed units, other budgets and where the exact law \
+         of the loss is counted on it is not looked for"
+    )]
+    NotTogether,
     /// `given` without shares.
     #[error("it needs `shares`: which tables to measure, and each one's part of the budget")]
     NoShares,

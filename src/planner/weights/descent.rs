@@ -6,7 +6,7 @@
 
 use super::paths::{Passes, Tree};
 use crate::planner::bases::descent::{Asker, Row};
-use std::collections::VecDeque;
+use crate::planner::downhill::downhill;
 
 /// The closed form.
 pub(crate) struct Problem {
@@ -22,10 +22,7 @@ pub(crate) struct Problem {
     pub levels: Vec<Vec<usize>>,
 }
 
-const MEMORY: usize = 8;
 const MOST_ROUNDS: usize = 200;
-/// The relative progress of a round, over some of them, at which the descent ends.
-const PROGRESS: f64 = 1e-6;
 /// The work that a descent may take, in steps on one number.
 const MOST_WORK: f64 = (1u64 << 32) as f64;
 
@@ -145,92 +142,15 @@ impl Problem {
     /// The best trees that descent finds, each with what a unit of its `V` adds to the total.
     pub(crate) fn solve(&self) -> Vec<(Passes, Vec<Vec<f64>>)> {
         let classes = self.classes();
-        let mut theta: Vec<f64> = self.trees.iter().flat_map(Tree::even).collect();
+        let theta: Vec<f64> = self.trees.iter().flat_map(Tree::even).collect();
         let nodes =
             |t: &Tree| (0..=t.finest()).map(|l| t.nodes(l) as f64).sum::<f64>() * (t.finest() + 1) as f64;
         let step: f64 = 16.0 * self.trees.iter().map(nodes).sum::<f64>()
             + 8.0 * self.tables.iter().map(|t| t.components.len() as f64).sum::<f64>();
         let rounds = ((MOST_WORK / step) as usize).clamp(8, MOST_ROUNDS);
-        let mut now = self.value(&theta, &classes);
-        let mut memory: VecDeque<(Vec<f64>, Vec<f64>)> = VecDeque::new();
-        let mut before = f64::INFINITY;
-        for round in 0..rounds {
-            let direction = direction(&now.1, &memory);
-            let slope = dot(&direction, &now.1);
-            let Some((next, found)) = self.searched(&theta, &now, (&direction, slope), &classes) else {
-                if memory.is_empty() {
-                    break;
-                }
-                memory.clear();
-                continue;
-            };
-            let moved: Vec<f64> = next.iter().zip(&theta).map(|(a, b)| a - b).collect();
-            let turned: Vec<f64> = found.1.iter().zip(&now.1).map(|(a, b)| a - b).collect();
-            if dot(&moved, &turned) > 0.0 {
-                memory.push_back((moved, turned));
-                if memory.len() > MEMORY {
-                    memory.pop_front();
-                }
-            }
-            (theta, now) = (next, found);
-            if round % 10 == 9 {
-                if now.0 > before * (1.0 - 10.0 * PROGRESS) {
-                    break;
-                }
-                before = now.0;
-            }
-        }
+        let theta = downhill(theta, rounds, |theta| self.value(theta, &classes));
         let passes = self.passes(&theta);
         let (_, slopes) = self.slopes(&passes, &classes);
         passes.into_iter().zip(slopes).collect()
     }
-
-    /// A step that lowers the total enough, halving it until one does.
-    fn searched(
-        &self,
-        theta: &[f64],
-        now: &(f64, Vec<f64>),
-        (direction, slope): (&[f64], f64),
-        classes: &(Vec<usize>, usize),
-    ) -> Option<(Vec<f64>, (f64, Vec<f64>))> {
-        // No part of a budget moves by more than some powers of e at once.
-        let longest = direction.iter().fold(0.0f64, |m, d| m.max(d.abs()));
-        let mut step = f64::min(1.0, 2.0 / longest);
-        for _ in 0..30 {
-            let next: Vec<f64> =
-                theta.iter().zip(direction).map(|(t, d)| (t + step * d).clamp(-30.0, 30.0)).collect();
-            let found = self.value(&next, classes);
-            if found.0.is_finite() && found.0 <= now.0 + 1e-4 * step * slope {
-                return Some((next, found));
-            }
-            step *= 0.5;
-        }
-        None
-    }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-/// Downhill, bent by what the last steps have told of the curvature.
-fn direction(slopes: &[f64], memory: &VecDeque<(Vec<f64>, Vec<f64>)>) -> Vec<f64> {
-    let mut q: Vec<f64> = slopes.to_vec();
-    let mut parts = Vec::with_capacity(memory.len());
-    for (moved, turned) in memory.iter().rev() {
-        let part = dot(moved, &q) / dot(moved, turned);
-        q.iter_mut().zip(turned).for_each(|(q, t)| *q -= part * t);
-        parts.push(part);
-    }
-    let scale = match memory.back() {
-        Some((moved, turned)) => dot(moved, turned) / dot(turned, turned),
-        None => 1.0 / dot(&q, &q).sqrt().max(1e-300),
-    };
-    q.iter_mut().for_each(|q| *q *= scale);
-    for ((moved, turned), part) in memory.iter().zip(parts.iter().rev()) {
-        let own = dot(turned, &q) / dot(moved, turned);
-        q.iter_mut().zip(moved).for_each(|(q, m)| *q += (part - own) * m);
-    }
-    q.iter_mut().for_each(|q| *q = -*q);
-    q
 }

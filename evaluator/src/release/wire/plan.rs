@@ -544,7 +544,8 @@ pub(crate) mod tests {
                 (M::Wavelet, 8),
                 (M::Fourier, 9),
                 (M::Matrix, 10),
-                (M::Bases, 11)
+                (M::Bases, 11),
+                (M::Together, 12)
             ]
         );
         let format = include_str!("../../../../schemas/RELEASE-FORMAT.md");
