@@ -259,7 +259,7 @@ mod tests {
         }
         let (text, spec) = draft_of("rows.csv", data.as_bytes()).unwrap();
         assert_eq!(spec.columns[0].coding, Coding::Range { lo: 0, hi: 358 }, "{text}");
-        assert!(text.contains("name = \"pay\"\nbins = [1000, 2000, "), "{text}");
+        assert!(text.contains("name = \"pay\"\nbins = [1000, 1500, "), "{text}");
         assert!(text.contains("categories = [\"0\", \"100\", \"200\", "), "{text}");
         assert!(text.contains("categories = [\"0\", \"30\", \"60\", "), "{text}");
     }
