@@ -20,5 +20,5 @@ def code(path):
 
 
 def test_lines():
-    assert sum(map(code, FILES)) <= 2370
+    assert sum(map(code, FILES)) <= 2380
     assert max(len(line) for path in FILES for line in path.read_text("utf-8").splitlines()) <= 110

@@ -9,7 +9,7 @@ pub(crate) mod merge_gaussians;
 mod ranks;
 
 pub(crate) use largest::MaxZ;
-pub(crate) use ranks::Order;
+pub(crate) use ranks::Ranking;
 
 use crate::law::{ErrorLaw, Interval, LawError, Method, NoiseLaw, Term};
 use crate::memo::Memo;

@@ -7,7 +7,7 @@ use super::Noise;
 use super::largest::Draws;
 
 /// Figures whose order is asked for.
-pub(crate) struct Order<'a> {
+pub(crate) struct Ranking<'a> {
     /// Their estimates.
     pub values: &'a [f64],
     /// Whether the largest is the first.
@@ -19,7 +19,7 @@ pub(crate) struct Order<'a> {
 /// Fewer would tell little.
 const FEWEST_DRAWS: f64 = 1_000.0;
 
-impl Order<'_> {
+impl Ranking<'_> {
     /// For each figure the share of draws in which its place is from the first to the last of two, and how many draws there were. A place is one
     /// more than the figures before it: equal figures have one place. `None` when there are too many noises to draw.
     pub(crate) fn probabilities<'a>(
@@ -87,7 +87,7 @@ mod tests {
         places: (u64, u64),
         noises: &[(Noise, Vec<f64>)],
     ) -> (Vec<f64>, u32) {
-        let order = Order { values, descending, groups };
+        let order = Ranking { values, descending, groups };
         order.probabilities(places, noises.iter().map(|(n, c)| (n, &c[..]))).unwrap()
     }
 

@@ -2,14 +2,14 @@
 //!
 //! The interval of a place follows from intervals of the figures that cover all together: before a row are at least the rows whose intervals lie
 //! wholly before its own, and behind it at least those wholly behind. So where all figures lie in theirs, all places do (Klein, Wright and
-//! Wieczorek 2020). The probability of places is that of the joint law of the errors, drawn: see [`crate::joint::Order`].
+//! Wieczorek 2020). The probability of places is that of the joint law of the errors, drawn: see [`crate::joint::Ranking`].
 
 use super::simultaneous::{Simultaneous, noises};
 use crate::answer::error::QueryError;
 use crate::answer::figure::question::{Question, Row};
 use crate::answer::figure::{Answered, Figure, Pairs};
 use crate::answer::tell::{Errors, Teller};
-use crate::joint::{How, Order};
+use crate::joint::{How, Ranking};
 use crate::render::{ResultCell, ResultFigure, Together};
 use crate::sql::{Ranked, SelectColumn};
 use std::collections::BTreeMap;
@@ -138,7 +138,7 @@ impl By<'_> {
         };
         let values: Vec<f64> = figures.iter().map(|a| a.estimate).collect();
         let groups = self.groups();
-        let order = Order { values: &values, descending: self.ranked.descending, groups: &groups };
+        let order = Ranking { values: &values, descending: self.ranked.descending, groups: &groups };
         let found = order.probabilities(of, noises.iter().map(|(n, c)| (n, &c[..])));
         let (shares, draws) = found.ok_or(too_many)?;
         let null = |row: &Row, share: f64| if self.is_null(row) { f64::NAN } else { share };
