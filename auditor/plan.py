@@ -4,7 +4,9 @@ import numpy as np
 
 from .wire import ascend, Wire, within
 
-STRATEGIES = "residual queries base hierarchy cluster tables given wavelet fourier matrix bases together".split()
+STRATEGIES = (
+    "residual queries base hierarchy cluster tables given wavelet fourier matrix bases together".split()
+)
 KINDS = "component table differences coefficients rows bases".split()
 
 
