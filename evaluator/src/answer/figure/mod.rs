@@ -135,7 +135,7 @@ impl ErrorOf {
     /// Whether it is of a ratio to what is known to be 0: of that nothing can be said.
     pub(crate) fn is_by_zero(&self) -> Result<bool, LawError> {
         let ErrorOf::Ratio { pair, denominator, .. } = self else { return Ok(false) };
-        Ok(*denominator == 0.0 && pair.combine(&[0.0, 1.0])?.variance() <= 0.0)
+        Ok(ratio::is_nothing(*denominator, pair.combine(&[0.0, 1.0])?.variance()))
     }
 }
 

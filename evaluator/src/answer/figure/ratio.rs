@@ -26,7 +26,7 @@ impl Part {
         let Part { numerator, denominator, law } = self;
         let (numerator, denominator) = (*numerator, *denominator);
         let error = ErrorOf::Ratio { pair: law.clone(), numerator, denominator };
-        if denominator.abs() < 1e-9 && law.covariance(&[0.0, 1.0], &[0.0, 1.0]) <= 0.0 {
+        if is_nothing(denominator, law.covariance(&[0.0, 1.0], &[0.0, 1.0])) {
             // Of certainly no units: NULL, as in SQL.
             return Ok(Answered::new(ResultFigure::NULL, Basis::Fieller, error));
         }
@@ -39,6 +39,11 @@ impl Part {
         let basis = if low.is_finite() { Basis::Fieller } else { Basis::Unbounded };
         Ok(Answered::new(ResultFigure { estimate, std_error, low, high }, basis, error))
     }
+}
+
+/// Whether a denominator is known to be 0: what rounding leaves of it, and of the variance of its error, is far below any count's noise.
+pub(super) fn is_nothing(denominator: f64, variance: f64) -> bool {
+    denominator.abs() < 1e-9 && variance < 1e-18
 }
 
 /// The hull of the c for which `|n − c·d|` is at most the half-width of the law of `N − c·D`; infinite when
@@ -172,6 +177,20 @@ mod tests {
             }
         }
         assert!(rounded > 0);
+    }
+
+    /// Of cells that are declared empty rounding leaves a count of nearly 0, and a noise of nearly 0: their mean is of nobody.
+    #[test]
+    fn a_mean_of_what_rounding_left_is_none() {
+        let how = How { level: 0.95, method: Method::Auto, interval: Interval::EqualTailed };
+        let noise =
+            Noise { release: 0, measurement: 0, copies: 2, law: NoiseLaw::Gaussian { variance: 5.0 } };
+        for (left, nobody) in [(1e-17, true), (0.0, true), (1e-3, false)] {
+            let law = Arc::new(JointLaw::new(2, vec![(noise, vec![1.0, left])]));
+            let found = Part { numerator: 4.0, denominator: -1.2e-16, law }.ratio(&how).unwrap();
+            assert_eq!(found.estimate.is_nan(), nobody, "{left}");
+            assert_eq!(found.error.is_by_zero().unwrap(), nobody, "{left}");
+        }
     }
 
     /// Of noise whose single steps matter no member is beyond the ends, however the set's gaps lie, and the ends are at members.
