@@ -24,9 +24,12 @@ impl Part {
     /// The ratio, with Fieller's interval.
     pub(crate) fn ratio(&self, how: &How) -> Result<Answered, LawError> {
         let Part { numerator, denominator, law } = self;
-        let (numerator, denominator) = (*numerator, *denominator);
+        let variance_below = law.covariance(&[0.0, 1.0], &[0.0, 1.0]);
+        // Far below its own noise it is 0, whatever rounding made of it.
+        let rounded = denominator.abs() < 1e-9 * libm::sqrt(variance_below);
+        let (numerator, denominator) = (*numerator, if rounded { 0.0 } else { *denominator });
         let error = ErrorOf::Ratio { pair: law.clone(), numerator, denominator };
-        if is_nothing(denominator, law.covariance(&[0.0, 1.0], &[0.0, 1.0])) {
+        if is_nothing(denominator, variance_below) {
             // Of certainly no units: NULL, as in SQL.
             return Ok(Answered::new(ResultFigure::NULL, Basis::Fieller, error));
         }
@@ -67,7 +70,7 @@ fn fieller(n: f64, d: f64, pair: &JointLaw, how: &How) -> Result<(f64, f64), Law
     let at_ratio = libm::sqrt(variance(ratio));
     // Noise by noise: the difference of the variances would have lost half of its digits.
     let apart = libm::sqrt(pair.covariance(&[1.0, -ratio], &[1.0, -ratio]));
-    if apart <= 1e-11 * libm::sqrt(v_nn + ratio * ratio * v_dd) {
+    if ratio.is_finite() && apart <= 1e-11 * libm::sqrt(v_nn + ratio * ratio * v_dd) {
         // Numerator and denominator are proportional, noise and all, whatever the denominator is.
         let ratio = unrounded(ratio);
         return Ok((ratio, ratio));
@@ -185,10 +188,14 @@ mod tests {
         let how = How { level: 0.95, method: Method::Auto, interval: Interval::EqualTailed };
         let noise =
             Noise { release: 0, measurement: 0, copies: 2, law: NoiseLaw::Gaussian { variance: 5.0 } };
+        let other = Noise { measurement: 1, ..noise };
         for (left, nobody) in [(1e-17, true), (0.0, true), (1e-3, false)] {
-            let law = Arc::new(JointLaw::new(2, vec![(noise, vec![1.0, left])]));
+            let law = Arc::new(JointLaw::new(2, vec![(noise, vec![1.0, left]), (other, vec![0.0, left])]));
             let found = Part { numerator: 4.0, denominator: -1.2e-16, law }.ratio(&how).unwrap();
             assert_eq!(found.estimate.is_nan(), nobody, "{left}");
+            // A noisy count of 0 is 0, and no tiny number that a mean of 1e17 is made of.
+            assert_eq!(found.estimate == f64::INFINITY, !nobody, "{left}");
+            assert!(nobody || found.low == f64::NEG_INFINITY && found.high == f64::INFINITY);
             assert_eq!(found.error.is_by_zero().unwrap(), nobody, "{left}");
         }
     }
