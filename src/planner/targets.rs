@@ -72,7 +72,7 @@ fn outcomes(request: &Request, planned: &Planned) -> Vec<Outcome> {
         .collect()
 }
 
-/// How many of the targets a copy keeps, its centre included: of more laws than that none is looked for, nor is anything said where one takes long to find.
+/// How many of the targets a copy keeps, its centre included. `None` where there are none, or more than laws are looked for, or one takes long to find.
 pub(crate) fn kept(request: &Request, plan: &Plan) -> Option<usize> {
     let request = request.over(plan.measure);
     let counts = wanted(&request).filter_map(|(t, target)| Some((&request.workload.get(t)?.cuboid, target)));
@@ -80,7 +80,7 @@ pub(crate) fn kept(request: &Request, plan: &Plan) -> Option<usize> {
     let sums: Vec<_> = request.sums.iter().map(|s| (&s.quantity, s.aims().collect::<Vec<_>>())).collect();
     let each = counts.iter().map(|c| c.1).chain(sums.iter().flat_map(|(_, of)| of.iter().map(|s| s.1)));
     let each: Vec<Target> = each.collect();
-    if each.len() > MOST_LAWS {
+    if each.is_empty() || each.len() > MOST_LAWS {
         return None;
     }
     let halves = Evaluator::half_widths(&request.cube, plan, &counts, &sums);
