@@ -249,16 +249,15 @@ fn plan_of_tables(
 
 /// By what tables are weighed, where counts are expected.
 fn relative(spec: &Spec) -> String {
-    let factors = &spec.strategy.expected;
-    if factors.is_empty() {
+    let expected = &spec.strategy.expected;
+    if expected.is_empty() {
         return String::new();
     }
-    let why = "The objective is relative to expected counts: a table's weight is multiplied by the mean of 1/expected over its cells, and cells of one table are weighed \
-               alike. What is said to be the least is so among plans with these weights.";
-    let rows = spec.workload.iter().zip(factors).take(SHOWN);
+    let why = "The objective is relative to expected counts: each cell's variance is divided by what is expected of it, as told by the earlier release, and counted with its table's weight. Weighted figures above are of that sum.";
+    let rows = spec.workload.iter().zip(expected).take(SHOWN);
     let rows: Vec<Vec<String>> =
-        rows.map(|(t, factor)| vec![asked::name(t, &spec.cube), figure(factor.to_f64().recip())]).collect();
-    let more = match factors.len().saturating_sub(SHOWN) {
+        rows.map(|(t, e)| vec![asked::name(t, &spec.cube), figure(e.factor.to_f64().recip())]).collect();
+    let more = match expected.len().saturating_sub(SHOWN) {
         0 => String::new(),
         n => format!("  … and {} more tables\n", grouped(n as u64)),
     };

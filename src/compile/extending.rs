@@ -93,6 +93,7 @@ fn beginnings(unknown: usize, all: usize) -> Vec<usize> {
 fn part(request: &Request, chosen: &[usize]) -> Request {
     Request {
         workload: chosen.iter().map(|&t| request.workload[t].clone()).collect(),
+        by_cell: chosen.iter().filter_map(|&t| request.by_cell.get(t).cloned()).collect(),
         targets: chosen.iter().map(|&t| request.targets.get(t).copied().flatten()).collect(),
         ..request.clone()
     }
@@ -139,6 +140,7 @@ fn known(request: &Request, out: &Answers) -> Vec<Option<Spread>> {
     let asked = Request {
         cube: cube.clone().into(),
         targets: vec![None; tables.len()],
+        by_cell: Vec::new(),
         exact: plan.exact.clone(),
         zeros: plan.zeros.clone(),
         noise: plan.noise,

@@ -1,6 +1,7 @@
 //! The components below a workload, and how much each one's noise adds to what is asked of each table.
 
 pub(crate) mod bases;
+pub(crate) mod cells;
 mod ranges;
 
 use crate::cube::{Axis, Cube, Cuboid, Frame, Level};
@@ -21,6 +22,8 @@ pub(crate) struct Closure {
     gains: Vec<AxisGains>,
     /// For each table what is asked beyond its cells, if anything is.
     asked: Vec<Option<Box<AskedOf>>>,
+    /// How levels are told that are not told by siblings' differences.
+    told: bases::Bases,
     /// What searches for its tables have found.
     pub(super) found: super::found::Found,
 }
@@ -117,6 +120,7 @@ impl Closure {
                 .map(|(axis, d)| AxisGains::new(axis, d.levels.len()))
                 .collect(),
             asked: Vec::new(),
+            told: bases::Bases::new(),
             found: Default::default(),
         };
         // Of many tables each has most often a component of its own.

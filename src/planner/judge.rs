@@ -45,7 +45,7 @@ pub(crate) fn judge(request: &Request, plan: &Plan, tables: Vec<Table>) -> Vec<S
     let tables: Vec<Table> = told.iter().flatten().cloned().collect();
     let closure = Closure::new(&request.cube, &frame, &tables);
     let plan = plan.with_workload(tables.clone());
-    let request = Request { workload: tables, ..request.clone() };
+    let request = Request { workload: tables, by_cell: Vec::new(), ..request.clone() };
     let mut found = predict::predict(&request, &frame, &closure, &plan).tables.into_iter();
     told.iter().map(|t| t.as_ref().and_then(|_| found.next()).unwrap_or(Spread::UNKNOWN)).collect()
 }

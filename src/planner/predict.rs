@@ -69,56 +69,91 @@ pub(crate) fn predict(request: &Request, frame: &Frame, closure: &Closure, plan:
     let over = over_bases(&request.cube, frame, closure, plan, &request.workload);
     let closure = over.as_ref().unwrap_or(closure);
     let mut worst = BTreeMap::new();
-    let tables: Vec<Spread> = match component_variances(frame, closure, plan) {
+    let tables: Vec<Told> = match component_variances(frame, closure, plan) {
         _ if plan.only().measurements.iter().any(|m| m.block.form() == Form::Rows) => {
-            rows_spread(&request.cube, frame, plan)
+            rows_spread(request, frame, plan)
         }
-        Some(sigma2) => plan
-            .only()
-            .workload
-            .par_iter()
-            .enumerate()
-            .map(|(t, table)| closure.spread(t, &table.cuboid, &sigma2))
-            .collect(),
+        Some(sigma2) => {
+            let one = |(t, table): (usize, &Table)| {
+                let spread = closure.spread(t, &table.cuboid, &sigma2);
+                let Some(cells) = request.cells_of(t) else { return Told::alike(spread) };
+                let mut weighed = 0.0;
+                closure.weighed_gains(frame, t, &table.cuboid, Some(cells), |a, g| weighed += sigma2[a] * g);
+                Told { spread, weighed }
+            };
+            plan.only().workload.par_iter().enumerate().map(one).collect()
+        }
         None => {
             let measured = measured_tables(plan);
-            let cells = |t: &&Table| t.asks.is_cells();
-            let cuboids: Vec<&Cuboid> =
-                plan.only().workload.iter().filter(cells).map(|t| &t.cuboid).collect();
+            let all = || plan.only().workload.iter().enumerate();
+            let cells = all().filter(|(_, t)| t.asks.is_cells());
+            let cuboids: Vec<(&Cuboid, Option<&[f64]>)> =
+                cells.map(|(at, t)| (&t.cuboid, request.cells_of(at))).collect();
             let over = unequal::spreads(frame, &measured, &plan.exact, &cuboids, &request.watch);
             let mut over = over.into_iter();
             let mut one = |(at, t): (usize, &Table)| match t.asks.is_cells() {
                 true => {
-                    let (spread, nodes) = over.next().unwrap_or((Spread::UNKNOWN, Vec::new()));
+                    let unknown = (Told::alike(Spread::UNKNOWN), Vec::new());
+                    let (told, nodes) = over.next().unwrap_or(unknown);
                     worst.insert(at, nodes);
-                    spread
+                    told
                 }
-                false => tree::spread(frame, &measured, t)
-                    .filter(|_| plan.exact.is_empty())
-                    .unwrap_or_else(|| sums::spread(&request.cube, frame, (&measured, &plan.exact), t)),
+                false => Told::alike(
+                    tree::spread(frame, &measured, t)
+                        .filter(|_| plan.exact.is_empty())
+                        .unwrap_or_else(|| sums::spread(&request.cube, frame, (&measured, &plan.exact), t)),
+                ),
             };
-            plan.only().workload.iter().enumerate().map(&mut one).collect()
+            all().map(&mut one).collect()
         }
     };
     let under_zeros = if plan.zeros.is_empty() { None } else { under_zeros(request, plan) };
     let zeros = under_zeros.is_some();
+    let tables = under_zeros.unwrap_or(tables);
     let mut p = Prediction {
-        tables: under_zeros.unwrap_or(tables),
+        tables: tables.iter().map(|told| told.spread).collect(),
         // Cells declared empty tell cells apart that these are kinds of.
         worst: if zeros { BTreeMap::new() } else { worst },
         zeros,
         ..Prediction::default()
     };
-    for (t, (table, spread)) in request.workload.iter().zip(&p.tables).enumerate() {
+    for (t, (table, Told { spread, weighed })) in request.workload.iter().zip(&tables).enumerate() {
         let queries = closure.queries(frame, t, &table.cuboid);
         p.cells += frame.cells(&table.cuboid);
         p.queries += queries;
         p.asked.push(queries);
         p.total += queries * spread.mean;
-        p.weighted_total += table.weight.to_f64() * queries * spread.mean;
+        p.weighted_total += table.weight.to_f64() * queries * weighed;
         p.max = p.max.max(spread.max);
     }
     p
+}
+
+/// What is told of a table's cells, and the mean of their variances by what each of them weighs.
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    spread: Spread,
+    weighed: f64,
+}
+
+impl Told {
+    /// Of cells that weigh alike.
+    fn alike(spread: Spread) -> Told {
+        Told { spread, weighed: spread.mean }
+    }
+
+    /// From variances one by one, each so many times; `cells` is what each of them weighs.
+    fn of(each: impl IntoIterator<Item = (f64, f64)>, cells: Option<&[f64]>) -> Told {
+        let (mut sum, mut count, mut max, mut weighed) = (0.0, 0.0, 0.0f64, 0.0);
+        for (at, (many, variance)) in each.into_iter().enumerate() {
+            sum += many * variance;
+            count += many;
+            max = max.max(variance);
+            weighed += cells.and_then(|c| c.get(at)).map_or(many, |weight| *weight) * variance;
+        }
+        let count = f64::max(count, 1.0);
+        Told { spread: Spread { mean: sum / count, max }, weighed: weighed / count }
+    }
 }
 
 /// The closure as the bases of a plan tell it, where it has any.
@@ -143,7 +178,7 @@ const MOST_NUMBERS: f64 = (1u64 << 22) as f64;
 const MOST_PAIRS: f64 = (1u64 << 24) as f64;
 
 /// Under the cells declared empty: by the very laws that answers will have. `None` where those tell too many cells apart, or are too much work.
-fn under_zeros(request: &Request, plan: &Plan) -> Option<Vec<Spread>> {
+fn under_zeros(request: &Request, plan: &Plan) -> Option<Vec<Told>> {
     let measured =
         plan.only().measurements.iter().filter(|m| matches!(m.block.form(), Form::Table(_))).count();
     let below = plan.only().workload.iter().map(|t| libm::exp2(t.cuboid.len() as f64)).fold(0.0, f64::max);
@@ -156,9 +191,10 @@ fn under_zeros(request: &Request, plan: &Plan) -> Option<Vec<Spread>> {
     let mut out = Vec::with_capacity(plan.only().workload.len());
     let whole = Lumped::whole(evaluator.recovery().frame());
     let based = plan.only().measurements.iter().any(|m| m.block.form() == Form::Based);
-    for table in &plan.only().workload {
-        // Cells told by bases are all different.
-        let kinds = match table.asks.is_cells() && !based {
+    for (t, table) in plan.only().workload.iter().enumerate() {
+        let cells = request.cells_of(t);
+        // Cells told by bases are all different, and so are those that weigh each by itself.
+        let kinds: Vec<(f64, f64)> = match table.asks.is_cells() && !based && cells.is_none() {
             true => {
                 let laws = evaluator.cell_laws(&table.cuboid, left).ok()??;
                 laws.iter().map(|(count, law)| (*count, law.variance())).collect()
@@ -166,9 +202,7 @@ fn under_zeros(request: &Request, plan: &Plan) -> Option<Vec<Spread>> {
             false => sum_variances(evaluator.recovery(), &whole, table, left)?,
         };
         left = left.saturating_sub(kinds.len());
-        let cells: f64 = kinds.iter().map(|k| k.0).sum();
-        let sum: f64 = kinds.iter().map(|(count, v)| count * v).sum();
-        out.push(Spread { mean: sum / cells.max(1.0), max: kinds.iter().map(|k| k.1).fold(0.0, f64::max) });
+        out.push(Told::of(kinds, cells));
     }
     Some(out)
 }
@@ -276,30 +310,27 @@ pub(crate) fn each_query(cube: &Cube, frame: &Frame, table: &Table, visit: &mut 
 }
 
 /// From rows: every query by itself. Infinite where the rows leave one open.
-fn rows_spread(cube: &Cube, frame: &Frame, plan: &Plan) -> Vec<Spread> {
-    let open = Spread { mean: f64::INFINITY, max: f64::INFINITY };
+fn rows_spread(request: &Request, frame: &Frame, plan: &Plan) -> Vec<Told> {
+    let open = Told::alike(Spread::UNKNOWN);
     let of = plan.only().measurements.first().map(|m| m.block.cuboid());
     let solved = of.and_then(|of| Some((of, row_estimator::system(frame, plan, of, &[]).ok()?)));
     let solved =
         solved.and_then(|(of, system)| Some((of, system.weighed(row_estimator::weights(plan)).ok()?)));
     let Some((of, weighed)) = solved else { return vec![open; plan.only().workload.len()] };
-    let spread = |table: &Table| {
-        let (mut sum, mut count, mut max) = (0.0, 0.0, 0.0f64);
-        each_query(cube, frame, table, &mut |query| {
+    let spread = |t: usize, table: &Table| {
+        let mut each = Vec::new();
+        each_query(&request.cube, frame, table, &mut |query| {
             let expressed = weighed.system().express(&frame.pull_back(&table.cuboid, of, query));
-            let variance = expressed.map_or(f64::INFINITY, |c| weighed.variance(c));
-            sum += variance;
-            count += 1.0;
-            max = max.max(variance);
+            each.push((1.0, expressed.map_or(f64::INFINITY, |c| weighed.variance(c))));
         });
-        Spread { mean: sum / count, max }
+        Told::of(each, request.cells_of(t))
     };
-    let each = |table: &Table| match plan.exact_above(&table.cuboid) {
-        Some(_) => Spread { mean: 0.0, max: 0.0 },
-        None if table.cuboid.is_below(of) => spread(table),
+    let each = |(t, table): (usize, &Table)| match plan.exact_above(&table.cuboid) {
+        Some(_) => Told::alike(Spread { mean: 0.0, max: 0.0 }),
+        None if table.cuboid.is_below(of) => spread(t, table),
         None => open,
     };
-    plan.only().workload.iter().map(each).collect()
+    plan.only().workload.iter().enumerate().map(each).collect()
 }
 
 /// Components below a table published exactly have no error.

@@ -56,6 +56,8 @@ pub struct Request {
     pub objective: Objective,
     /// For each workload table how precise it must be: as long as the workload.
     pub targets: Vec<Option<Target>>,
+    /// For each workload table what each of its cells weighs, in their order and one on average; nothing where all weigh alike. Empty where that is so of all tables.
+    pub by_cell: Vec<Arc<[f64]>>,
     /// Tables of the workload that are published without noise.
     pub exact: Vec<Cuboid>,
     /// Conditions whose cells are empty whatever the data. Predictions count on them; budgets are shared out without.
@@ -89,6 +91,7 @@ impl Request {
         Request {
             cube: cube.into(),
             targets: vec![None; workload.len()],
+            by_cell: Vec::new(),
             workload,
             noise,
             budget,
@@ -150,6 +153,11 @@ impl Request {
 }
 
 impl Request {
+    /// What each cell of workload table `t` weighs, where not all weigh alike.
+    pub(crate) fn cells_of(&self, t: usize) -> Option<&[f64]> {
+        self.by_cell.get(t).map(|cells| &**cells).filter(|cells| !cells.is_empty())
+    }
+
     /// The variance at which an error just meets the target of workload table `t`: a normal one, unless its tails are known.
     pub(crate) fn target_variance(&self, t: usize) -> Option<f64> {
         let tail = self.tails.get(t).copied().unwrap_or(1.0);

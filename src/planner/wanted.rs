@@ -49,6 +49,7 @@ impl Spec {
             shares: self.strategy.shares.clone(),
             rows: self.strategy.rows.clone(),
             targets: self.targets.clone(),
+            by_cell: self.strategy.expected.iter().map(|e| e.cells.clone()).collect(),
             exact: self.exact.iter().map(|e| e.cuboid.clone()).collect(),
             zeros: self.zeros.iter().map(|zero| zero.condition.clone()).collect(),
             cut_units: self.privacy.cut_units,

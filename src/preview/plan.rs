@@ -114,7 +114,7 @@ fn tables_apart(
         (TABLES): null,
         "levels": levels::to_json(request, planned, margins),
         "objective": request.objective,
-        "relative": (!spec.strategy.expected.is_empty()).then_some(&spec.strategy.expected),
+        "relative": (!spec.strategy.expected.is_empty()).then(|| spec.strategy.expected.iter().map(|e| e.factor).collect::<Vec<_>>()),
         "gap": planned.certificate.map(|c| c.gap()),
         "gap_among": planned.certificate.map(|c| c.among.name()),
         "wider": planned.certificate.iter().flat_map(|c| c.wider.iter().flatten().map(|(of, bound)| {

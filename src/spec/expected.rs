@@ -1,16 +1,16 @@
 //! `objective = "relative"`: variances over the counts that are expected, from a release that is out already.
 //!
-//! The plan makes the weighted total small, and a table's weight is multiplied by the mean of `1/max(count, floor)` over its cells, with the
-//! counts that the other release tells. Where all cells of a table have one variance, as with components of equal groups, that is the sum of
-//! variances over expected counts itself. Where they have not, cells of one table are still weighed alike.
+//! The plan makes the sum of `variance/max(count, floor)` over all cells of all tables small, with the counts that the other release tells. A table's weight is multiplied
+//! by the mean of `1/max(count, floor)` over its cells, and each cell weighs what its own is over that mean.
 //!
-//! What the weights come from is public: the other release. What is used of it becomes part of the release that is planned: for each table its
-//! weight, and the hash of the file. So `verify` weighs alike without that file, and whoever has it can compute the weights again.
+//! What the weights come from is public: the other release. What is used of it becomes part of the release that is planned: for each table the counts of its cells, and the
+//! hash of the file. So `verify` weighs alike without that file, and whoever has it can compare the counts.
 
 use super::diagnostic::{Diagnostic, Sink};
 use super::files::Files;
 use super::keys::{Keys, Shape, required};
 use super::read::{self, Fields, Value};
+use super::types::Expected;
 use crate::answer::Answers;
 use crate::cube::{Cube, Level};
 use crate::exact::Rational;
@@ -36,6 +36,8 @@ pub(super) const KEYS: Keys = Keys {
     rules: "{}",
 };
 
+/// How many digits of a count are used.
+const DIGITS: usize = 6;
 /// The word for it.
 pub(super) const RELATIVE: &str = "relative";
 /// No table of more cells is asked for.
@@ -45,14 +47,14 @@ const MOST_CELLS: usize = 1 << 16;
 const LEAST_FLOOR: f64 = 0.001;
 const MOST_FLOOR: f64 = 1e12;
 
-/// Multiplies the tables' weights, where the strategy wants it so. The factors, as they are shown.
+/// Multiplies the tables' weights, where the strategy wants it so. What is expected of each.
 pub(super) fn weigh(
     strategy: &Value<'_>,
     (cube, sums): (&Cube, bool),
     tables: &mut [Table],
     files: &mut Files<'_>,
     sink: &mut Sink,
-) -> Option<Vec<Rational>> {
+) -> Option<Vec<Expected>> {
     let keys = strategy.get_ref().as_table()?;
     let relative = keys.get("objective").is_some_and(|v| v.get_ref().as_str() == Some(RELATIVE));
     let value = match (relative, keys.get("expected")) {
@@ -107,48 +109,88 @@ pub(super) fn weigh(
         true => String::from_utf8(bytes).map_err(|_| "it is no release, and no text".to_owned()),
         false => of_release(bytes, cube, tables, floor),
     };
-    let weighed = text.and_then(|text| Ok((factors(&text, cube, tables, floor)?, text)));
+    let weighed = text.and_then(|text| Ok((expected(&text, cube, tables, floor)?, text)));
     match weighed {
         Err(why) => {
             let label = "a release that has each table, with these levels and labels".to_owned();
             refuse(format!("`{path}` does not say what to expect: {why}"), label)
         }
-        Ok((factors, text)) => {
+        Ok((expected, text)) => {
             let too_fine = || format!("`{path}`: the weights do not fit the arithmetic");
-            for (table, factor) in tables.iter_mut().zip(&factors) {
-                match table.weight.checked_mul(*factor) {
+            for (table, own) in tables.iter_mut().zip(&expected) {
+                match table.weight.checked_mul(own.factor) {
                     Some(weight) => table.weight = weight,
                     None => return refuse(too_fine(), "give tables simpler weights".into()),
                 }
             }
             files.keep(path, text.into_bytes());
-            Some(factors)
+            Some(expected)
         }
     }
 }
 
 /// The first line of what is kept.
 fn head(floor: Rational) -> String {
-    format!("margins expected 1: a table's mean of 1/max(count, {floor}), and the table")
+    format!("margins expected 1: max(count, {floor}) of a table's cells, and the table")
 }
 
-/// The factors that a text has, one line a table.
-fn factors(text: &str, cube: &Cube, tables: &[Table], floor: Rational) -> Result<Vec<Rational>, String> {
+/// What a text says, one line a table.
+fn expected(text: &str, cube: &Cube, tables: &[Table], floor: Rational) -> Result<Vec<Expected>, String> {
     let mut lines = text.lines();
     if lines.next() != Some(&head(floor)) {
         return Err(
-            "its first line is not that of weights for this floor; give a release, a file .margins".into()
+            "its first line is not that of counts for this floor; give a release, a file .margins".into()
         );
     }
     // There may be more than are asked for here: a release that extends another one asks for fewer.
     let told: HashMap<&str, &str> =
-        lines.filter_map(|l| l.split_once(' ')).map(|(factor, of)| (of, factor)).collect();
-    let factor = |table: &Table| {
+        lines.filter_map(|l| l.split_once(' ')).map(|(counts, of)| (of, counts)).collect();
+    let one = |table: &Table| {
         let of = table.describe(cube);
-        let factor = told.get(of.as_str()).and_then(|factor| factor.parse::<Rational>().ok());
-        factor.filter(|f| !f.is_zero()).ok_or_else(|| format!("it has no weight for `{of}`"))
+        let counts = told.get(of.as_str()).ok_or_else(|| format!("it says nothing of `{of}`"))?;
+        let size = cells(cube, table)?;
+        let counts = unpacked(counts, size, floor.to_f64());
+        weighed(&counts.ok_or_else(|| format!("it has no {size} counts for `{of}`"))?)
+            .ok_or_else(|| format!("the counts of `{of}` weigh nothing"))
     };
-    tables.iter().map(factor).collect()
+    tables.iter().map(one).collect()
+}
+
+/// The weights that counts make.
+fn weighed(counts: &[f64]) -> Option<Expected> {
+    let mean = counts.iter().map(|c| 1.0 / c).sum::<f64>() / counts.len() as f64;
+    let factor = decimal(mean, 9).parse::<Rational>().ok().filter(|f| !f.is_zero())?;
+    let alike = counts.iter().all(|c| Some(c) == counts.first());
+    let cells: Vec<f64> = counts.iter().filter(|_| !alike).map(|c| 1.0 / (c * mean)).collect();
+    Some(Expected { factor, cells: cells.into() })
+}
+
+/// Counts as text: those that follow each other and are equal once, `10*35`.
+fn packed(counts: &[f64]) -> String {
+    let texts: Vec<String> = counts.iter().map(|&c| decimal(c, DIGITS)).collect();
+    let run = |run: &[String]| match run {
+        [one] => one.clone(),
+        all => format!("{}*{}", all[0], all.len()),
+    };
+    texts.chunk_by(|a, b| a == b).map(run).collect::<Vec<_>>().join(",")
+}
+
+/// The other way round: `size` counts, of which none is below the floor.
+fn unpacked(text: &str, size: usize, floor: f64) -> Option<Vec<f64>> {
+    let mut out = Vec::new();
+    for run in text.split(',') {
+        let (count, times) = run.split_once('*').unwrap_or((run, "1"));
+        let count = count.parse::<f64>().ok().filter(|c| c.is_finite())?;
+        let times = times.parse::<usize>().ok().filter(|&n| n <= size - out.len())?;
+        out.extend(std::iter::repeat_n(count.max(floor), times));
+    }
+    (out.len() == size).then_some(out)
+}
+
+/// How many cells a table has.
+fn cells(cube: &Cube, table: &Table) -> Result<usize, String> {
+    let cells = cube.cells(&table.cuboid).filter(|&n| n <= MOST_CELLS as u64);
+    cells.map(|n| n as usize).ok_or_else(|| format!("it has more than {MOST_CELLS} cells"))
 }
 
 /// What is used of a release, as text.
@@ -159,60 +201,95 @@ fn of_release(bytes: Vec<u8>, cube: &Cube, tables: &[Table], floor: Rational) ->
     let mut out = format!("{}\n# from the release with the BLAKE3 hash {hash}\n", head(floor));
     for table in tables {
         let of = table.describe(cube);
-        let mean = mean(&answers, cube, table, floor.to_f64()).map_err(|why| format!("`{of}`: {why}"))?;
-        out.push_str(&format!("{} {of}\n", decimal(mean)));
+        let counts = counts(&answers, cube, table, floor.to_f64()).map_err(|why| format!("`{of}`: {why}"))?;
+        out.push_str(&format!("{} {of}\n", packed(&counts)));
     }
     Ok(out)
 }
 
-/// Nine digits, written without an exponent.
-fn decimal(x: f64) -> String {
-    let digits = (8.0 - x.log10().floor()).clamp(0.0, 30.0) as usize;
-    format!("{x:.digits$}")
+/// So many digits, written without an exponent and without zeros at the end.
+fn decimal(x: f64, digits: usize) -> String {
+    let digits = (digits as f64 - 1.0 - x.log10().floor()).clamp(0.0, 30.0) as usize;
+    let text = format!("{x:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
 }
 
-/// The mean of `1/max(count, floor)` over the cells of a table. Categories that the release does not have count as the floor.
-fn mean(answers: &Answers, cube: &Cube, table: &Table, floor: f64) -> Result<f64, String> {
+/// `max(count, floor)` of the cells of a table, in their order. Categories that the release does not have count as the floor.
+fn counts(answers: &Answers, cube: &Cube, table: &Table, floor: f64) -> Result<Vec<f64>, String> {
     let levels: Vec<Level> = table.cuboid.iter().collect();
-    let mut sizes = levels.iter().map(|l| l.of(cube).len());
-    let cells = sizes.try_fold(1usize, |n, size| n.checked_mul(size)).filter(|n| *n <= MOST_CELLS);
-    let cells = cells.ok_or_else(|| format!("it has more than {MOST_CELLS} cells"))?;
-    let known: Vec<HashMap<&str, ()>> =
-        levels.iter().map(|l| l.of(cube).labels.iter().map(|label| (label.as_str(), ())).collect()).collect();
+    let mut out = vec![floor; cells(cube, table)?];
+    let number = |l: &Level| -> HashMap<&str, usize> {
+        l.of(cube).labels.iter().enumerate().map(|(at, label)| (label.as_str(), at)).collect()
+    };
+    let known: Vec<HashMap<&str, usize>> = levels.iter().map(number).collect();
     let names: Vec<String> = levels.iter().map(|&l| quoted_level(cube, l)).collect();
     let group = if names.is_empty() { String::new() } else { format!(" GROUP BY {}", names.join(", ")) };
     let columns: String = names.iter().map(|n| format!("{n}, ")).collect();
     let sql = format!("SELECT {columns}COUNT(*) FROM {}{group}", quoted(answers.name()));
     let told =
         answers.query(&sql, 0.95).map_err(|e| e.to_string().lines().next().unwrap_or_default().to_owned())?;
-    let (mut sum, mut met) = (0.0, 0usize);
     for row in &told.rows {
-        let mut labels = row.iter().zip(&known);
-        let ours = labels
-            .all(|(cell, known)| matches!(cell, ResultCell::Label(l) if known.contains_key(l.as_str())));
-        let (true, Some(ResultCell::Figure(figure))) = (ours, row.get(levels.len())) else { continue };
-        sum += 1.0 / figure.estimate.max(floor);
-        met += 1;
+        let place = row.iter().zip(levels.iter().zip(&known)).try_fold(0, |at, (cell, (l, known))| {
+            let ResultCell::Label(label) = cell else { return None };
+            Some(at * l.of(cube).len() + known.get(label.as_str())?)
+        });
+        if let (Some(at), Some(ResultCell::Figure(figure))) = (place, row.get(levels.len()))
+            && let Some(count) = out.get_mut(at)
+        {
+            *count = figure.estimate.max(floor);
+        }
     }
-    let others = cells.checked_sub(met).ok_or("it has more cells there than here")?;
-    Ok((sum + others as f64 / floor) / cells as f64)
+    Ok(out)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::decimal;
-    use crate::exact::Rational;
+    use super::*;
 
     #[test]
-    fn weights_have_nine_digits() {
+    fn digits() {
         for (x, text) in [
-            (0.1, "0.100000000"),
+            (0.1, "0.1"),
             (0.000123456789123, "0.000123456789"),
-            (2.5, "2.50000000"),
-            (1e-12, "0.00000000000100000000"),
+            (2.5, "2.5"),
+            (1e-12, "0.000000000001"),
+            (1234567890123.0, "1234567890123"),
         ] {
-            assert_eq!(decimal(x), text);
-            assert!((text.parse::<Rational>().unwrap().to_f64() / x - 1.0).abs() < 1e-8);
+            assert_eq!(decimal(x, 9), text);
         }
+        assert_eq!(decimal(1234.5678, DIGITS), "1234.57");
+    }
+
+    #[test]
+    fn counts_as_text() {
+        let counts = [10.0, 10.0, 10.0, 412.0, 0.5, 0.5, 1e7];
+        let text = packed(&counts);
+        assert_eq!(text, "10*3,412,0.5*2,10000000");
+        assert_eq!(unpacked(&text, 7, 0.5).unwrap(), counts);
+        // Whoever wrote it, no count is below the floor.
+        assert_eq!(unpacked("-3,nope", 2, 1.0), None);
+        assert_eq!(unpacked("-3,0", 2, 1.0), Some(vec![1.0, 1.0]));
+        for wrong in [
+            "1",
+            "1,2,3",
+            "1*3",
+            "1*99999999999999999999",
+            "1*18446744073709551615,1",
+            "inf,1",
+            "nan,1",
+            "1*-1,1",
+            ",",
+            "",
+        ] {
+            assert_eq!(unpacked(wrong, 2, 1.0), None, "{wrong}");
+        }
+        // Of so large counts nothing is left to weigh by; of equal ones all weigh alike.
+        assert!(weighed(&[1e300, 1e300]).is_none());
+        assert!(weighed(&[4.0, 4.0]).unwrap().cells.is_empty());
+        let both = weighed(&[1.0, 4.0]).unwrap();
+        assert_eq!((both.factor, &both.cells[..]), ("0.625".parse().unwrap(), &[1.6, 0.4][..]));
     }
 }

@@ -374,8 +374,17 @@ pub(crate) struct StrategySpec {
     pub rows: Option<Rows>,
     /// How long to search for tables.
     pub effort: u32,
-    /// For each table what its weight was multiplied by, where counts are expected.
-    pub expected: Vec<Rational>,
+    /// For each table what is expected of its cells, where counts are.
+    pub expected: Vec<Expected>,
+}
+
+/// What is expected of a table's cells.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Expected {
+    /// The mean of 1/expected, by which the table's weight was multiplied.
+    pub factor: Rational,
+    /// 1/expected of each cell over that mean; empty where all are alike.
+    pub cells: Arc<[f64]>,
 }
 
 impl Default for StrategySpec {

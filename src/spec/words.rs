@@ -77,7 +77,7 @@ pub(super) const OBJECTIVES: Words<Option<Objective>> = &[
     (
         expected::RELATIVE,
         None,
-        "the least sum of variances over `expected` counts, in which each table counts by its mean of 1/expected: cells of one table are weighed alike",
+        "the least sum of variances over `expected` counts, each cell's over its own",
     ),
 ];
 

@@ -15,6 +15,7 @@ mod past;
 mod plans;
 mod pooled;
 mod pooled_sums;
+mod relative;
 mod shaped;
 mod strategies;
 mod together;

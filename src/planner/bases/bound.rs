@@ -44,7 +44,9 @@ pub(crate) fn least(
     let rows = f64::from(request.max_rows);
     let factor = rows * rows / (2.0 * request.budget.to_f64());
     let value = match workload {
-        [table] if matches!(table.asks, Asks::Product(_)) => one_table(table, frame)?,
+        [table] if matches!(table.asks, Asks::Product(_)) && request.by_cell.is_empty() => {
+            one_table(table, frame)?
+        }
         _ => Several::new(request, workload, frame, problem, chosen)?.bound()?,
     };
     Some(value * factor)
@@ -130,7 +132,9 @@ impl Several {
         problem: &Problem,
         chosen: &[Chosen],
     ) -> Option<Several> {
-        let products = workload.iter().all(|t| matches!(t.asks, Asks::Product(_)));
+        // Cells that weigh each by itself are rows.
+        let rows = |t: usize| matches!(workload[t].asks, Asks::Query(_)) || request.cells_of(t).is_some();
+        let products = !(0..workload.len()).any(rows);
         let mut dense: Vec<Dense> = Vec::new();
         let mut cells: Vec<(usize, f64)> = Vec::new();
         for (number, axis) in frame.axes.iter().enumerate().filter(|(_, axis)| axis.rungs.len() > 1) {
@@ -147,7 +151,7 @@ impl Several {
         let mut kinds: Vec<(Vec<Option<Ranges>>, Vec<usize>)> = Vec::new();
         let mut selects: Vec<Vec<usize>> = Vec::new();
         for (t, table) in workload.iter().enumerate() {
-            if matches!(table.asks, Asks::Query(_)) {
+            if rows(t) {
                 match selects.iter_mut().find(|of| workload[of[0]].cuboid == table.cuboid) {
                     Some(of) => of.push(t),
                     None => selects.push(vec![t]),
@@ -180,7 +184,7 @@ impl Several {
         let mut kinds: Vec<Asking> = kinds.iter().map(product).collect();
         let mut room = MOST_NUMBERS;
         for of in selects {
-            let tables: Vec<&Table> = of.into_iter().map(|t| &workload[t]).collect();
+            let tables: Vec<(usize, &Table)> = of.into_iter().map(|t| (t, &workload[t])).collect();
             kinds.push(of_rows(request, frame, &tables, &dense, &mut room)?);
         }
         Some(Several { dense, size, kinds, blocks })
@@ -322,18 +326,20 @@ fn of_products(frame: &Frame, dense: &[Dense], key: &[Option<Ranges>], cuboid: &
 fn of_rows(
     request: &Request,
     frame: &Frame,
-    tables: &[&Table],
+    tables: &[(usize, &Table)],
     dense: &[Dense],
     room: &mut usize,
 ) -> Option<Asking> {
-    let first = tables.first()?;
+    let (_, first) = tables.first()?;
     let n = frame.len(&first.cuboid);
     *room = room.checked_sub(n.checked_mul(n)?)?;
     let mut gram = vec![vec![0.0; n]; n];
     let mut left = MOST_PRODUCTS;
-    for table in tables {
-        let weight = table.weight.to_f64() / first.weight.to_f64();
+    for (t, table) in tables {
+        let alike = table.weight.to_f64() / first.weight.to_f64();
+        let mut each = request.cells_of(*t).into_iter().flatten();
         each_query(&request.cube, frame, table, &mut |query| {
+            let weight = alike * each.next().unwrap_or(&1.0);
             let weighs: Vec<usize> = (0..n).filter(|&i| query[i] != 0.0).collect();
             left -= (n + weighs.len() * weighs.len()) as f64;
             if left > 0.0 {

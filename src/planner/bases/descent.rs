@@ -113,7 +113,8 @@ impl Grams {
         let mut regular = false;
         for ((gram, weight), demand) in self.finest.iter().zip(weights).zip(&dimension.demands) {
             let full = matches!(demand.asked, Ranges::Cells | Ranges::Prefixes | Ranges::All);
-            regular |= full && demand.gram.is_none() && demand.rung == top && *weight > 0.0;
+            let told = demand.gram.is_none() || demand.asked == Ranges::Prefixes;
+            regular |= full && told && demand.rung == top && *weight > 0.0;
             for (row, own) in sum.iter_mut().zip(gram) {
                 row.iter_mut().zip(own).for_each(|(s, g)| *s += weight * g);
             }

@@ -11,6 +11,10 @@
 //! inverse `T` has three diagonals. Then `X = 2/π ∫ (T − c vvᵀ + s²Λ)⁻¹ ds` with `v = T1`, and with `s = e^x` the trapezoidal rule takes some
 //! hundred systems of three diagonals for all digits: no dense matrix is touched before the end. (Li, Miklau, Hay, McGregor & Rastogi, *The
 //! matrix mechanism*, VLDB Journal 2015; the dual is that of Edmonds, Nikolov & Ullman, STOC 2020, for the Frobenius norm.)
+//!
+//! Any other `G` is decomposed, over *kinds* of cells: exchanging two cells that are in just the same queries changes nothing, so the best `λ` and `X` do not tell them apart. What is the
+//! same for all cells of a kind is one dimension of the eigenvalue problem, and all differences within a kind have the eigenvalue `λ·(G_ii − G_ij)`. Lists of intervals tell
+//! few kinds apart, however many cells there are.
 
 use crate::numeric::cholesky::dot;
 use crate::numeric::dense::eigen;
@@ -44,8 +48,72 @@ impl Optimum {
 
 /// All `G₀ + t·11ᵀ`.
 pub(crate) struct Family {
-    gram: Vec<Vec<f64>>,
+    kinds: Kinds,
     tridiagonal: Option<Tridiagonal>,
+}
+
+/// Cells that `G` does not tell apart.
+struct Kinds {
+    /// Each cell's kind.
+    of: Vec<usize>,
+    /// How many cells each has.
+    sizes: Vec<f64>,
+    /// `G_ij` of two cells of these kinds.
+    gram: Vec<Vec<f64>>,
+    /// `G_ii` less `G_ij` of two cells of a kind; nothing of a cell that is alone.
+    apart: Vec<f64>,
+}
+
+/// So little of the largest entry is a rounding error.
+const ROUNDING: f64 = 1e-13;
+
+impl Kinds {
+    /// Each cell by itself.
+    fn alone(gram: Vec<Vec<f64>>) -> Kinds {
+        let n = gram.len();
+        Kinds { of: (0..n).collect(), sizes: vec![1.0; n], gram, apart: vec![0.0; n] }
+    }
+
+    fn new(gram: Vec<Vec<f64>>) -> Kinds {
+        let near = ROUNDING * (0..gram.len()).map(|i| gram[i][i]).fold(0.0, f64::max);
+        let same = |a: f64, b: f64| (a - b).abs() <= near;
+        let alike = |i: usize, j: usize| {
+            let others = || (0..gram.len()).filter(|&k| k != i && k != j);
+            same(gram[i][i], gram[j][j]) && others().all(|k| same(gram[i][k], gram[j][k]))
+        };
+        // The first two cells of each.
+        let mut first: Vec<(usize, Option<usize>)> = Vec::new();
+        let (mut of, mut sizes): (Vec<usize>, Vec<f64>) = Default::default();
+        for i in 0..gram.len() {
+            let kind = first.iter().position(|(rep, _)| alike(i, *rep)).unwrap_or_else(|| {
+                first.push((i, None));
+                sizes.push(0.0);
+                first.len() - 1
+            });
+            if first[kind].0 != i {
+                first[kind].1.get_or_insert(i);
+            }
+            sizes[kind] += 1.0;
+            of.push(kind);
+        }
+        if first.len() == gram.len() {
+            return Kinds::alone(gram);
+        }
+        let entry = |a: &(usize, Option<usize>), b: &(usize, Option<usize>)| match a.1 {
+            Some(second) if a.0 == b.0 => gram[a.0][second],
+            _ => gram[a.0][b.0],
+        };
+        let apart = first.iter().map(|a| (gram[a.0][a.0] - entry(a, a)).max(0.0)).collect();
+        let gram = first.iter().map(|a| first.iter().map(|b| entry(a, b)).collect()).collect();
+        Kinds { of, sizes, gram, apart }
+    }
+
+    /// Weights of cells as those of kinds.
+    fn means(&self, weights: &[f64]) -> Vec<f64> {
+        let mut sums = vec![0.0; self.sizes.len()];
+        self.of.iter().zip(weights).for_each(|(&kind, w)| sums[kind] += w);
+        sums.iter().zip(&self.sizes).map(|(s, n)| s / n).collect()
+    }
 }
 
 /// A symmetric matrix of three diagonals.
@@ -59,8 +127,16 @@ struct Tridiagonal {
 impl Family {
     /// Of a Gram matrix with a positive diagonal.
     pub(crate) fn new(gram: Vec<Vec<f64>>) -> Family {
-        let tridiagonal = Tridiagonal::inverse_of(&gram);
-        Family { gram, tridiagonal }
+        match Tridiagonal::inverse_of(&gram) {
+            None => Family { kinds: Kinds::new(gram), tridiagonal: None },
+            tridiagonal => Family { kinds: Kinds::alone(gram), tridiagonal },
+        }
+    }
+
+    /// About how many steps on one number a round takes.
+    pub(crate) fn work(&self) -> f64 {
+        let n = self.kinds.sizes.len() as f64;
+        if self.tridiagonal.is_some() { 2000.0 * n } else { 10.0 * n * n * n }
     }
 
     /// The best mechanism for `G₀ + t·11ᵀ`, from some weights on. `None` when the numbers are beyond what can be computed with.
@@ -74,18 +150,18 @@ impl Family {
     }
 
     fn search(&self, t: f64, start: Option<&[f64]>, rounds: usize) -> Option<Optimum> {
-        let n = self.gram.len();
+        let Kinds { sizes, gram, apart, .. } = &self.kinds;
         let mut log: Vec<f64> = match start {
-            Some(weights) => weights.iter().map(|&w| libm::log(w)).collect(),
+            Some(weights) => self.kinds.means(weights).into_iter().map(libm::log).collect(),
             // Each cell as if it were alone.
-            None => (0..n).map(|j| 0.5 * libm::log(self.gram[j][j] + t)).collect(),
+            None => (0..sizes.len()).map(|j| 0.5 * libm::log(gram[j][j] + apart[j] + t)).collect(),
         };
         let mut mixing = Mixing::default();
         let mut best: Option<(f64, Vec<f64>)> = None;
         for _ in 0..rounds {
-            let weights = normed(&mut log);
+            let weights = normed(&mut log, sizes);
             let diagonal = self.diagonal(t, &weights)?;
-            let tau = dot(&weights, &diagonal);
+            let tau: f64 = weights.iter().zip(&diagonal).zip(sizes).map(|((w, x), n)| n * w * x).sum();
             let largest = diagonal.iter().copied().fold(0.0, f64::max);
             if !(tau > 0.0 && largest.is_finite()) {
                 return None;
@@ -97,7 +173,7 @@ impl Family {
                 Some((least, at)) if gap > 4.0 * least => {
                     log = at.clone();
                     mixing = Mixing::default();
-                    let weights = normed(&mut log);
+                    let weights = normed(&mut log, sizes);
                     let diagonal = self.diagonal(t, &weights)?;
                     // Let the plain round be the best known from now on, so that this ends.
                     log.iter_mut().zip(&diagonal).for_each(|(l, x)| *l += libm::log(*x));
@@ -112,16 +188,17 @@ impl Family {
             }
             log = mixing.next(&log, &step);
         }
-        let weights = normed(&mut best?.1);
+        let weights = normed(&mut best?.1, sizes);
         self.at(t, weights)
     }
 
-    /// The mechanism of these weights.
+    /// The mechanism of these weights of kinds.
     fn at(&self, t: f64, weights: Vec<f64>) -> Option<Optimum> {
         let mut x = match &self.tridiagonal {
             Some(inverse) => inverse.full(t, &weights),
             None => self.root(t, &weights)?.full(),
         };
+        let weights: Vec<f64> = self.kinds.of.iter().map(|&kind| weights[kind]).collect();
         let tau: f64 = weights.iter().enumerate().map(|(j, w)| w * x[j][j]).sum();
         let largest = x.iter().enumerate().map(|(j, row)| row[j]).fold(0.0, f64::max);
         x.iter_mut().flatten().for_each(|v| *v /= largest);
@@ -136,38 +213,60 @@ impl Family {
         }
     }
 
-    /// `Λ^½GΛ^½`, decomposed.
-    fn root(&self, t: f64, weights: &[f64]) -> Option<Root> {
-        let roots: Vec<f64> = weights.iter().map(|w| w.sqrt()).collect();
+    /// `Λ^½GΛ^½`, decomposed: what is the same for all cells of a kind, and the differences within kinds.
+    fn root(&self, t: f64, weights: &[f64]) -> Option<Root<'_>> {
+        let Kinds { sizes, gram, apart, .. } = &self.kinds;
+        let roots: Vec<f64> = weights.iter().zip(sizes).map(|(w, n)| (n * w).sqrt()).collect();
         let row =
             |(row, ri): (&Vec<f64>, &f64)| row.iter().zip(&roots).map(|(g, rj)| (g + t) * ri * rj).collect();
-        let m: Vec<Vec<f64>> = self.gram.iter().zip(&roots).map(row).collect();
+        let mut m: Vec<Vec<f64>> = gram.iter().zip(&roots).map(row).collect();
+        m.iter_mut().enumerate().for_each(|(i, row)| row[i] += apart[i] * weights[i]);
         let found = eigen(&m)?;
-        let sizes = found.values.iter().map(|v| v.max(0.0).sqrt()).collect();
-        Some(Root { sizes, vectors: found.vectors, roots })
+        let values = found.values.iter().map(|v| v.max(0.0).sqrt()).collect();
+        let within = apart.iter().zip(weights).map(|(a, w)| (a / w).sqrt()).collect();
+        Some(Root { kinds: &self.kinds, values, vectors: found.vectors, roots, within })
     }
 }
 
-/// `Λ^{-½} (Σ sizes v vᵀ) Λ^{-½}`.
-struct Root {
-    sizes: Vec<f64>,
+/// `Λ^{-½} (Σ values v vᵀ) Λ^{-½}` over kinds, and what differences within each have.
+struct Root<'a> {
+    kinds: &'a Kinds,
+    values: Vec<f64>,
     vectors: Vec<Vec<f64>>,
     roots: Vec<f64>,
+    within: Vec<f64>,
 }
 
-impl Root {
+impl Root<'_> {
     fn diagonal(&self) -> Vec<f64> {
         let mut sum = vec![0.0; self.roots.len()];
-        for (v, size) in self.vectors.iter().zip(&self.sizes) {
+        for (v, size) in self.vectors.iter().zip(&self.values) {
             sum.iter_mut().zip(v).for_each(|(s, v)| *s += size * v * v);
         }
-        sum.iter().zip(&self.roots).map(|(s, r)| s / (r * r)).collect()
+        let own = sum.iter().zip(&self.roots).map(|(s, r)| s / (r * r));
+        own.zip(self.within.iter().zip(&self.kinds.sizes))
+            .map(|(x, (w, n))| x + w * (1.0 - 1.0 / n))
+            .collect()
     }
 
     fn full(&self) -> Vec<Vec<f64>> {
+        let over = self.over_kinds();
+        let of = &self.kinds.of;
+        if over.len() == of.len() {
+            return over;
+        }
+        let entry = |i: usize, j: usize| {
+            let (a, b) = (of[i], of[j]);
+            let all = if a == b { self.within[a] / self.kinds.sizes[a] } else { 0.0 };
+            over[a][b] - all + if i == j { self.within[a] } else { 0.0 }
+        };
+        (0..of.len()).map(|i| (0..of.len()).map(|j| entry(i, j)).collect()).collect()
+    }
+
+    fn over_kinds(&self) -> Vec<Vec<f64>> {
         let n = self.roots.len();
         let mut sum = vec![vec![0.0; n]; n];
-        for (v, size) in self.vectors.iter().zip(&self.sizes) {
+        for (v, size) in self.vectors.iter().zip(&self.values) {
             for (row, vi) in sum.iter_mut().zip(v) {
                 let times = size * vi;
                 row.iter_mut().zip(v).for_each(|(s, v)| *s += times * v);
@@ -329,10 +428,10 @@ impl Tridiagonal {
     }
 }
 
-/// Weights that add up to one, from their logarithms, which are kept in step.
-fn normed(log: &mut [f64]) -> Vec<f64> {
+/// Weights that add up to one, each so many times, from their logarithms, which are kept in step.
+fn normed(log: &mut [f64], sizes: &[f64]) -> Vec<f64> {
     let most = log.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let sum: f64 = log.iter().map(|l| libm::exp(l - most)).sum();
+    let sum: f64 = log.iter().zip(sizes).map(|(l, n)| n * libm::exp(l - most)).sum();
     let shift = most + libm::log(sum);
     // A cell that nothing asks for loses its weight without end.
     log.iter_mut().for_each(|l| *l = (*l - shift).max(-60.0));
@@ -434,7 +533,7 @@ mod tests {
             let n = gram.len();
             let short = Family::new(gram.clone());
             assert!(short.tridiagonal.is_some());
-            let dense = Family { gram: gram.clone(), tridiagonal: None };
+            let dense = Family { kinds: Kinds::alone(gram.clone()), tridiagonal: None };
             let (a, b) = (short.best(t, None).unwrap(), dense.best(t, None).unwrap());
             assert!((a.value / b.value - 1.0).abs() < 1e-7 && a.gap() < 1e-7 && b.gap() < 1e-7);
             for i in 0..n {
@@ -446,6 +545,35 @@ mod tests {
             let g = nalgebra::DMatrix::from_fn(n, n, |i, j| gram[i][j] + t);
             let value = (g * x.try_inverse().unwrap()).trace();
             assert!((value / a.value - 1.0).abs() < 1e-9, "{value} {}", a.value);
+        }
+    }
+
+    /// Cells that no query tells apart as one kind, and each by itself.
+    #[test]
+    fn by_kinds_as_cell_by_cell() {
+        let mut dice = Dice::new(5);
+        for ridge in [1e-3, 1e-6] {
+            let of = [0, 0, 1, 2, 2, 2, 1, 3, 0, 4, 4, 5];
+            let queries: Vec<Vec<f64>> =
+                (0..9).map(|_| (0..6).map(|_| f64::from(u8::from(dice.unit() < 0.5))).collect()).collect();
+            let entry = |i: usize, j: usize| {
+                let both: f64 = queries.iter().map(|q| q[of[i]] * q[of[j]]).sum();
+                both + if i == j { ridge } else { 0.0 }
+            };
+            let gram: Vec<Vec<f64>> = (0..12).map(|i| (0..12).map(|j| entry(i, j)).collect()).collect();
+            let family = Family::new(gram.clone());
+            assert!(family.tridiagonal.is_none() && family.kinds.sizes.len() <= 6);
+            let alone = Family { kinds: Kinds::alone(gram), tridiagonal: None };
+            for t in [0.0, 3.0] {
+                let (a, b) = (family.best(t, None).unwrap(), alone.best(t, None).unwrap());
+                assert!((a.value / b.value - 1.0).abs() < 1e-6, "{} {}", a.value, b.value);
+                assert!(a.gap() < 1e-6 && (a.weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+                let far = |(a, b): (&Vec<f64>, &Vec<f64>)| a.iter().zip(b).any(|(a, b)| (a - b).abs() > 1e-3);
+                assert!(!a.x.iter().zip(&b.x).any(far));
+                // From weights of cells.
+                let again = family.best(t, Some(&a.weights)).unwrap();
+                assert!((again.value / a.value - 1.0).abs() < 1e-7);
+            }
         }
     }
 

@@ -99,6 +99,7 @@ impl Closure {
             index: self.index.clone(),
             gains: self.gains.clone(),
             asked,
+            told: bases.clone(),
             found: Default::default(),
         }
     }

@@ -10,9 +10,11 @@
 //! A cell of a table has the sum over its components `A` of this variance, each times the square of its weight there. Tables published exactly are levels of infinite
 //! precision. Nodes that are alike are one node, as in [`Axis::lump`].
 
+use super::Told;
 use crate::cube::{Axis, Cuboid, Frame, Level};
 use crate::plan::Seen;
 use crate::planner::closure::Spread;
+use crate::planner::closure::cells::margin;
 use crate::recover::gls::Weighted;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -25,6 +27,8 @@ pub(super) struct OneTree<'a> {
     axis: Axis,
     /// For each rung and node of `axis` the first real node that it stands for.
     first: Vec<Vec<u32>>,
+    /// For each rung and real node the one of `axis` that stands for it.
+    lumps: Vec<Vec<u32>>,
 }
 
 /// Which dimension is the only one of unequal groups; `None` where there are none or several, or where something else than cells is measured.
@@ -69,29 +73,29 @@ impl<'a> OneTree<'a> {
                 first
             })
             .collect();
-        Some(OneTree { frame, dimension, axis, first })
+        Some(OneTree { frame, dimension, axis, first, lumps })
     }
 
     /// The same with every node by itself.
     pub(super) fn whole(frame: &'a Frame, measured: &[Weighted]) -> Option<OneTree<'a>> {
         let dimension = only(frame, measured)?;
         let axis = frame.axes[dimension].clone();
-        let first = axis.rungs.iter().map(|rung| (0..rung.len() as u32).collect()).collect();
-        Some(OneTree { frame, dimension, axis, first })
+        let first: Vec<Vec<u32>> = axis.rungs.iter().map(|rung| (0..rung.len() as u32).collect()).collect();
+        Some(OneTree { frame, dimension, axis, lumps: first.clone(), first })
     }
 
-    /// Of each table mean and largest variance of its cells, and a cell of the largest.
+    /// Of each table, with what each of its cells weighs, mean and largest variance of its cells, and a cell of the largest.
     pub(super) fn spreads(
         &self,
         measured: &[Weighted],
         exact: &[Cuboid],
-        cuboids: &[&Cuboid],
-    ) -> Vec<(Spread, Vec<u32>)> {
+        cuboids: &[(&Cuboid, Option<&[f64]>)],
+    ) -> Vec<(Told, Vec<u32>)> {
         // Tables that differ only in the level of the tree have the same components beside it.
         let mut place: FxHashMap<Cuboid, usize> = FxHashMap::default();
         let mut others: Vec<Cuboid> = Vec::new();
         let of: Vec<usize> = (cuboids.iter())
-            .map(|c| {
+            .map(|(c, _)| {
                 *place.entry(without(c, self.dimension)).or_insert_with_key(|own| {
                     others.push(own.clone());
                     others.len() - 1
@@ -100,14 +104,20 @@ impl<'a> OneTree<'a> {
             .collect();
         let variances: Vec<Vec<Vec<f64>>> =
             others.par_iter().map(|own| self.variances(measured, exact, own)).collect();
-        let one = |(c, &at): (&&Cuboid, &usize)| {
+        let one = |((c, cells), &at): (&(&Cuboid, Option<&[f64]>), &usize)| {
             let rung = self.axis.rung(c.level(self.dimension)).unwrap_or(0);
-            self.spread(c, rung, &variances[at][rung])
+            self.spread(c, *cells, rung, &variances[at][rung])
         };
         cuboids.iter().zip(&of).map(one).collect()
     }
 
-    fn spread(&self, cuboid: &Cuboid, rung: usize, variances: &[f64]) -> (Spread, Vec<u32>) {
+    fn spread(
+        &self,
+        cuboid: &Cuboid,
+        cells: Option<&[f64]>,
+        rung: usize,
+        variances: &[f64],
+    ) -> (Told, Vec<u32>) {
         let own = &self.axis.rungs[rung];
         let (mut sum, mut max, mut worst) = (0.0, 0.0f64, 0);
         for ((&variance, &many), &node) in variances.iter().zip(&own.multiplicity).zip(&self.first[rung]) {
@@ -119,7 +129,22 @@ impl<'a> OneTree<'a> {
         let node = |at: Level| if at.dimension == self.dimension { worst } else { 0 };
         // Without an error no cell is the worst.
         let nodes = if max > 0.0 { cuboid.iter().map(node).collect() } else { Vec::new() };
-        (Spread { mean: sum / own.real_len() as f64, max }, nodes)
+        let spread = Spread { mean: sum / own.real_len() as f64, max };
+        let weighed = cells.map(|cells| self.weighed(cuboid, cells, rung, variances));
+        (Told { spread, weighed: weighed.unwrap_or(spread.mean) }, nodes)
+    }
+
+    /// The mean of the cells' variances by what each of them weighs: those of one node have the same.
+    fn weighed(&self, cuboid: &Cuboid, cells: &[f64], rung: usize, variances: &[f64]) -> f64 {
+        let sizes: Vec<usize> = cuboid.iter().map(|at| self.frame.rung(at).len()).collect();
+        let sum = match cuboid.iter().position(|at| at.dimension == self.dimension) {
+            Some(at) => {
+                let own = margin(cells, &sizes, at);
+                own.iter().zip(&self.lumps[rung]).map(|(r, &lump)| r * variances[lump as usize]).sum::<f64>()
+            }
+            None => cells.iter().sum::<f64>() * variances[0],
+        };
+        sum / cells.len() as f64
     }
 
     /// For every rung and node the variance of a cell there of the table with these levels beside the tree.
@@ -343,8 +368,10 @@ mod tests {
                     }
                 }
                 let tree = OneTree::of(&frame, measured).unwrap();
-                let cuboids: Vec<&Cuboid> = asked.iter().collect();
-                for (of, (spread, worst)) in asked.iter().zip(tree.spreads(measured, &exact, &cuboids)) {
+                let cuboids: Vec<(&Cuboid, Option<&[f64]>)> = asked.iter().map(|c| (c, None)).collect();
+                for (of, (Told { spread, .. }, worst)) in
+                    asked.iter().zip(tree.spreads(measured, &exact, &cuboids))
+                {
                     let dense: Vec<f64> = (queries(&frame, of, &base).into_iter())
                         .map(|q| q.iter().zip(solved(n.clone(), q.clone())).map(|(a, b)| a * b).sum())
                         .collect();
@@ -383,11 +410,12 @@ mod tests {
         let measured = [table([0, 1, 0], 1.0)];
         let tree = OneTree::of(&frame, &measured).unwrap();
         let [regions, counties] = [table([0, 1, 0], 0.0).cuboid, table([0, 2, 0], 0.0).cuboid];
-        let [(told, _), (open, _)] = tree.spreads(&measured, &[], &[&regions, &counties])[..] else {
+        let [(told, _), (open, _)] = tree.spreads(&measured, &[], &[(&regions, None), (&counties, None)])[..]
+        else {
             panic!()
         };
-        assert_eq!(told, Spread { mean: 1.0, max: 1.0 });
-        assert_eq!(open.max, f64::INFINITY);
+        assert_eq!(told.spread, Spread { mean: 1.0, max: 1.0 });
+        assert_eq!(open.spread.max, f64::INFINITY);
         let counties = &tree.variances(&measured, &[], &Cuboid::total())[2];
         assert_eq!(counties.iter().filter(|v| **v == 1.0).count(), 1);
     }

@@ -1,9 +1,11 @@
 //! The error of cells over groups of unequal size, where components are not recovered independently of each other: one solution of the normal
 //! equations for each kind of cell, in counted work. With one such dimension it goes over its tree instead, see [`super::one_tree`].
 
+use super::Told;
 use super::one_tree::{self, OneTree};
 use crate::cube::{Axis, Cuboid, Frame, Level, odometer};
 use crate::planner::closure::Spread;
+use crate::planner::closure::cells::contracted;
 use crate::recover::gls::{Gls, Parts, Weighted, narrowed};
 use crate::watch::Watch;
 use rayon::prelude::*;
@@ -70,6 +72,17 @@ impl<'a> Kinds<'a> {
         }
     }
 
+    /// What the cells of every kind weigh together, in the order of [`Kinds::picks`].
+    fn weights(&self, each: &[f64]) -> Vec<f64> {
+        let row = |(at, kinds): (Level, &Vec<(usize, u64)>)| -> Vec<Vec<f64>> {
+            let axis = &self.frame.axes[at.dimension];
+            let lumps = &axis.lump(0, &[0]).1[axis.rung(at.level).unwrap_or(0)];
+            let is = |lump: u32, of: usize| f64::from(u8::from(lumps[of] == lump));
+            lumps.iter().map(|&lump| kinds.iter().map(|kind| is(lump, kind.0)).collect()).collect()
+        };
+        contracted(each, &self.cuboid.iter().zip(&self.nodes).map(row).collect::<Vec<_>>())
+    }
+
     fn kind(&self, pick: &[u32]) -> Kind {
         let mut lumped = Frame { axes: self.rest.clone() };
         let mut query = vec![1.0];
@@ -118,7 +131,10 @@ pub(crate) fn glance(frame: &Frame, measured: &[Weighted], exact: &[Cuboid], cub
         return f64::INFINITY;
     }
     if let Some(tree) = OneTree::of(frame, measured) {
-        return tree.spreads(measured, exact, &[cuboid]).first().map_or(f64::INFINITY, |s| s.0.mean);
+        return tree
+            .spreads(measured, exact, &[(cuboid, None)])
+            .first()
+            .map_or(f64::INFINITY, |s| s.0.spread.mean);
     }
     let all = Kinds::new(frame, cuboid);
     let picks = all.picks();
@@ -138,33 +154,33 @@ pub(crate) fn is_too_much(frame: &Frame, measured: &[Weighted], cuboid: &Cuboid)
     !frame.is_balanced() && work(frame, measured, std::iter::once(cuboid)) > MOST_WORK
 }
 
-/// Of each table mean and largest variance of its cells, and a cell of the largest. Infinite where that takes too long.
+/// Of each table, with what each of its cells weighs, mean and largest variance of its cells, and a cell of the largest. Infinite where that takes too long.
 pub(super) fn spreads(
     frame: &Frame,
     measured: &[Weighted],
     exact: &[Cuboid],
-    cuboids: &[&Cuboid],
+    cuboids: &[(&Cuboid, Option<&[f64]>)],
     watch: &Watch,
-) -> Vec<(Spread, Vec<u32>)> {
+) -> Vec<(Told, Vec<u32>)> {
     match OneTree::of(frame, measured) {
-        Some(tree) if work(frame, measured, cuboids.iter().copied()) <= MOST_WORK => {
+        Some(tree) if work(frame, measured, cuboids.iter().map(|c| c.0)) <= MOST_WORK => {
             tree.spreads(measured, exact, cuboids)
         }
-        Some(_) => vec![(Spread::UNKNOWN, Vec::new()); cuboids.len()],
-        None => cuboids.iter().map(|c| spread(frame, measured, exact, c, watch)).collect(),
+        Some(_) => vec![(Told::alike(Spread::UNKNOWN), Vec::new()); cuboids.len()],
+        None => cuboids.iter().map(|(c, cells)| spread(frame, (measured, exact), c, *cells, watch)).collect(),
     }
 }
 
 /// One solution for each kind.
 fn spread(
     frame: &Frame,
-    measured: &[Weighted],
-    exact: &[Cuboid],
+    (measured, exact): (&[Weighted], &[Cuboid]),
     cuboid: &Cuboid,
+    each: Option<&[f64]>,
     watch: &Watch,
-) -> (Spread, Vec<u32>) {
+) -> (Told, Vec<u32>) {
     if is_too_much(frame, measured, cuboid) || watch.is_stopped() {
-        return (Spread::UNKNOWN, Vec::new());
+        return (Told::alike(Spread::UNKNOWN), Vec::new());
     }
     let all = Kinds::new(frame, cuboid);
     let picks = all.picks();
@@ -179,19 +195,17 @@ fn spread(
     };
     let variances: Vec<(f64, f64)> = picks.par_iter().map(one).collect();
     // Added up in their order, however many threads there are.
-    let mut spread = Spread { mean: 0.0, max: 0.0 };
-    let (mut cells, mut worst) = (0.0, Vec::new());
-    for ((count, variance), pick) in variances.into_iter().zip(&picks) {
-        spread.mean += count * variance;
-        if variance > spread.max {
-            spread.max = variance;
-            worst.clone_from(pick);
+    let weights = each.filter(|each| each.len() == frame.len(cuboid)).map(|each| all.weights(each));
+    let (mut largest, mut worst) = (0.0, &picks[0]);
+    for ((_, variance), pick) in variances.iter().zip(&picks) {
+        if *variance > largest {
+            (largest, worst) = (*variance, pick);
         }
-        cells += count;
     }
-    spread.mean /= cells;
     let node = |(kinds, &p): (&Vec<(usize, u64)>, &u32)| kinds.get(p as usize).map(|kind| kind.0 as u32);
-    (spread, all.nodes.iter().zip(&worst).filter_map(node).collect())
+    let nodes =
+        if largest > 0.0 { all.nodes.iter().zip(worst).filter_map(node).collect() } else { Vec::new() };
+    (Told::of(variances, weights.as_deref()), nodes)
 }
 
 /// Kinds of nodes of a rung: orbits of the uncoloured tree, each by one of its nodes and their number.

@@ -349,7 +349,8 @@ pub(super) fn stakes(request: &Request, frame: &Frame, closure: &Closure) -> Vec
     let mut gain = vec![0.0; closure.components.len()];
     for (t, table) in request.workload.iter().enumerate() {
         let weight = table.weight.to_f64() * closure.queries(frame, t, &table.cuboid);
-        closure.mean_gains(t, &table.cuboid, |id, g| gain[id] += weight * g);
+        let cells = request.cells_of(t);
+        closure.weighed_gains(frame, t, &table.cuboid, cells, |id, g| gain[id] += weight * g);
     }
     gain
 }

@@ -62,7 +62,7 @@ impl Strategy for Together {
             request.noise.squares()
                 && plain(request)
                 && cells <= MOST_CELLS
-                && request.workload.iter().any(asks_for_sums)
+                && (request.workload.iter().any(asks_for_sums) || !request.by_cell.is_empty())
         })
     }
 
@@ -105,13 +105,14 @@ struct Kinds {
     gram: Vec<Vec<f64>>,
 }
 
-/// Cells of one table: which of them are alike, and the Gram matrix of its questions over those.
-fn of_table(cube: &Cube, frame: &Frame, table: &Table) -> (Vec<usize>, Vec<Vec<f64>>) {
+/// Cells of one table: which of them are alike, and the Gram matrix of its questions over those. `each`: what each question weighs.
+fn of_table(cube: &Cube, frame: &Frame, table: &Table, each: Option<&[f64]>) -> (Vec<usize>, Vec<Vec<f64>>) {
     let mut columns: Vec<Vec<(u32, f64)>> = vec![Vec::new(); frame.len(&table.cuboid)];
     let mut number = 0;
     each_query(cube, frame, table, &mut |query| {
+        let root = each.and_then(|each| each.get(number as usize)).map_or(1.0, |weight| weight.sqrt());
         let inside = columns.iter_mut().zip(query).filter(|(_, v)| *v != 0.0);
-        inside.for_each(|(column, v)| column.push((number, v)));
+        inside.for_each(|(column, v)| column.push((number, root * v)));
         number += 1;
     });
     let mut known: HashMap<Vec<(u32, u64)>, usize> = HashMap::new();
@@ -142,8 +143,9 @@ impl Kinds {
             return Err(NotApplicable::TooManyQueries(ask.name(cuboid)));
         }
         let tables: Vec<(Vec<usize>, Vec<Vec<f64>>)> = (request.workload.iter())
-            .map(|t| {
-                let (of, gram) = of_table(&request.cube, frame, t);
+            .enumerate()
+            .map(|(at, t)| {
+                let (of, gram) = of_table(&request.cube, frame, t, request.cells_of(at));
                 let numbers = of.iter().map(|&kind| kind as f64).collect();
                 let spread = frame.pull_back(&t.cuboid, cuboid, numbers);
                 (spread.into_iter().map(|kind| kind as usize).collect(), gram)

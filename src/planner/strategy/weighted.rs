@@ -14,6 +14,7 @@ use crate::planner::bases::bound;
 use crate::planner::bases::descent::{self as gaussian, Asker, Row};
 use crate::planner::closure::Closure;
 use crate::planner::closure::bases::{Bases as Told, bases_of, can_be_told};
+use crate::planner::closure::cells::margin;
 use crate::planner::objective::{Among, Certificate, Objective};
 use crate::planner::request::Request;
 use crate::planner::weights::descent::Problem;
@@ -42,6 +43,8 @@ const MOST_SUMMED: usize = MAX_NODES;
 /// Bounds for all Gaussian mechanisms are worked out for so many cells, and so many of the dimensions whose groups differ together.
 const MOST_CELLS: f64 = 4096.0;
 const MOST_DENSE: f64 = 512.0;
+/// And for so many where each weighs by itself: then all dimensions are dense.
+const MOST_APART: f64 = 512.0;
 
 /// What is measured with weights, beside levels that are told in other ways; nothing where all groups of the others are alike.
 pub(super) fn measure(ask: &Ask, beside: &Told) -> Result<Option<Vec<Measured>>, NotApplicable> {
@@ -140,7 +143,8 @@ fn wider(
         let least = bound::least(request, &request.workload, ask.frame, &none, &[])?;
         Some((Among::Gaussian.words(), least))
     };
-    Some([tree(), (all <= MOST_CELLS && dense <= MOST_DENSE).then(any).flatten()])
+    let most = if request.by_cell.is_empty() { MOST_CELLS } else { MOST_APART };
+    Some([tree(), (all <= most && dense <= MOST_DENSE).then(any).flatten()])
 }
 
 /// Why nodes of groups that differ in size share evenly with each other; nothing where there are none or they have weights.
@@ -190,7 +194,11 @@ fn dimensions(ask: &Ask, beside: &Told) -> Vec<Dimension> {
     let axes = ask.frame.axes.iter().enumerate();
     let unequal = axes.filter(|(number, axis)| !axis.is_balanced() && open(*number));
     let of = |(number, axis): (usize, &Axis)| {
-        let (axis, lumps) = axis.lump(0, &[0]);
+        // Nodes that are alike but for what they weigh are not.
+        let (axis, lumps) = match ask.request.by_cell.is_empty() {
+            true => axis.lump(0, &[0]),
+            false => (axis.clone(), axis.rungs.iter().map(|r| (0..r.len() as u32).collect()).collect()),
+        };
         Dimension { number, axis, lumps }
     };
     unequal.map(of).collect()
@@ -283,26 +291,37 @@ fn problem(ask: &Ask, dimensions: &[Dimension], beside: &Told) -> Problem {
         })
         .product()
     };
+    let mut trees: Vec<Tree> = dimensions.iter().map(|d| Tree::new(&d.axis)).collect();
     let asked = |(t, table): (usize, &Table)| {
         let fixed = ask.closure.rows_of(ask.frame, t, table);
-        let row = |((d, l), fixed): ((usize, usize), Vec<f64>)| match place(d) {
-            Some(tree) => Row::Of(tree, axis(d).rung(l).unwrap_or(0)),
-            None => Row::Fixed(fixed),
+        let sizes: Vec<usize> = table.cuboid.iter().map(|at| ask.frame.rung(at).len()).collect();
+        let all: usize = sizes.iter().product();
+        let cells = ask.request.cells_of(t).filter(|c| c.len() == all);
+        let row = |(at, ((d, l), fixed)): (usize, ((usize, usize), Vec<f64>))| {
+            let Some(tree) = place(d) else { return Row::Fixed(fixed) };
+            let rung = axis(d).rung(l).unwrap_or(0);
+            // What the cells of a node weigh on average: of one tree that is all there is to it.
+            let own = cells.map(|cells| {
+                let mean = |sum: f64| sum * sizes[at] as f64 / all as f64;
+                trees[tree].ask(rung, margin(cells, &sizes, at).into_iter().map(mean).collect())
+            });
+            Row::Of(tree, own.unwrap_or(rung))
         };
         Asker {
             weight: weight(ask, t, table),
             components: ask.closure.tables[t].clone(),
-            rows: table.cuboid.pairs().zip(fixed).map(row).collect(),
+            rows: table.cuboid.pairs().zip(fixed).enumerate().map(row).collect(),
         }
     };
+    let tables = ask.request.workload.iter().enumerate().map(asked).collect();
     let live = |d: &Dimension| {
         let rungs = d.axis.rungs.iter().enumerate();
         rungs.filter(|(_, r)| !r.adds_nothing()).map(|(at, _)| at).collect()
     };
     Problem {
-        trees: dimensions.iter().map(|d| Tree::new(&d.axis)).collect(),
+        trees,
         live: dimensions.iter().map(live).collect(),
-        tables: ask.request.workload.iter().enumerate().map(asked).collect(),
+        tables,
         price: components.iter().map(price).collect(),
         levels: components.iter().map(levels).collect(),
     }

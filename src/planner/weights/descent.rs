@@ -46,11 +46,17 @@ impl Problem {
         match row {
             Row::Fixed(row) => Some(row.into()),
             Row::Of(tree, _) if but == Some(*tree) => None,
-            Row::Of(tree, level) => {
-                let live = self.live[*tree].iter().filter(|l| **l <= *level);
-                Some(live.map(|&l| passes[*tree].gains[*level][l]).collect::<Vec<f64>>().into())
+            Row::Of(tree, asked) => {
+                let live = self.live_of(*tree, *asked);
+                Some(live.map(|l| passes[*tree].gains[*asked][l]).collect::<Vec<f64>>().into())
             }
         }
+    }
+
+    /// The levels that hold something, down to the one that is asked for.
+    fn live_of(&self, tree: usize, asked: usize) -> impl Iterator<Item = usize> {
+        let level = self.trees[tree].level_of(asked);
+        self.live[tree].iter().copied().filter(move |l| *l <= level)
     }
 
     /// What each of a table's components adds to it, but for the row of one tree.
@@ -60,7 +66,7 @@ impl Problem {
             let own = self.row(row, passes, but);
             let width = match (row, &own) {
                 (_, Some(own)) => own.len(),
-                (Row::Of(tree, level), None) => self.live[*tree].iter().filter(|l| **l <= *level).count(),
+                (Row::Of(tree, asked), None) => self.live_of(*tree, *asked).count(),
                 (Row::Fixed(row), None) => row.len(),
             };
             let value = |i: usize| own.as_ref().map_or(1.0, |own| own[i]);
@@ -121,17 +127,17 @@ impl Problem {
         };
         let mut slopes = Vec::with_capacity(self.trees.len());
         for (number, tree) in self.trees.iter().enumerate() {
-            let levels = tree.finest() + 1;
-            let mut slope: Vec<Vec<f64>> = (0..levels).map(|k| vec![0.0; k + 1]).collect();
+            let mut slope: Vec<Vec<f64>> =
+                (0..tree.ways()).map(|asked| vec![0.0; tree.level_of(asked) + 1]).collect();
             for table in &self.tables {
-                let level = table.rows.iter().find_map(|r| match r {
-                    Row::Of(own, level) if *own == number => Some(*level),
+                let asked = table.rows.iter().find_map(|r| match r {
+                    Row::Of(own, asked) if *own == number => Some(*asked),
                     _ => None,
                 });
-                let Some(level) = level else { continue };
+                let Some(asked) = asked else { continue };
                 let products = self.products(table, passes, Some(number));
                 for (&a, product) in table.components.iter().zip(products) {
-                    slope[level][self.levels[a as usize][number]] += product * worth(a as usize);
+                    slope[asked][self.levels[a as usize][number]] += product * worth(a as usize);
                 }
             }
             slopes.push(slope);
@@ -143,8 +149,7 @@ impl Problem {
     pub(crate) fn solve(&self) -> Vec<(Passes, Vec<Vec<f64>>)> {
         let classes = self.classes();
         let theta: Vec<f64> = self.trees.iter().flat_map(Tree::even).collect();
-        let nodes =
-            |t: &Tree| (0..=t.finest()).map(|l| t.nodes(l) as f64).sum::<f64>() * (t.finest() + 1) as f64;
+        let nodes = |t: &Tree| (0..=t.finest()).map(|l| t.nodes(l) as f64).sum::<f64>() * t.ways() as f64;
         let step: f64 = 16.0 * self.trees.iter().map(nodes).sum::<f64>()
             + 8.0 * self.tables.iter().map(|t| t.components.len() as f64).sum::<f64>();
         let rounds = ((MOST_WORK / step) as usize).clamp(8, MOST_ROUNDS);

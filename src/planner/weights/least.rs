@@ -17,20 +17,19 @@ const MOST_WORK: usize = 1 << 27;
 const CLOSE: f64 = 5e-4;
 
 /// The least total of a problem with one tree, of which all nodes' values are asked for; `others` numbers the choices of the others' components. `None` where
-/// choices are asked for in different proportions of levels.
+/// choices are asked for in different proportions of levels, or of weights of their nodes.
 pub(crate) fn least(problem: &Problem, others: &[usize], found: &Passes) -> Option<f64> {
     let [tree] = &problem.trees[..] else { return None };
-    let levels = tree.finest() + 1;
-    let mut choices = vec![(0.0, vec![0.0; levels]); others.iter().max().map_or(0, |most| most + 1)];
+    let mut choices = vec![(0.0, vec![0.0; tree.ways()]); others.iter().max().map_or(0, |most| most + 1)];
     for table in &problem.tables {
-        let of_tree = |row: &Row| if let Row::Of(_, level) = row { Some(*level) } else { None };
-        let level = table.rows.iter().find_map(of_tree).unwrap_or(0);
+        let of_tree = |row: &Row| if let Row::Of(_, asked) = row { Some(*asked) } else { None };
+        let asked = table.rows.iter().find_map(of_tree).unwrap_or(0);
         for (&a, stake) in table.components.iter().zip(problem.products(table, &[], Some(0))) {
             let a = a as usize;
             // Once for each choice.
             if problem.levels[a][0] == 0 {
                 choices[others[a]].0 = problem.price[a];
-                choices[others[a]].1[level] += stake;
+                choices[others[a]].1[asked] += stake;
             }
         }
     }
@@ -50,8 +49,9 @@ pub(crate) fn least(problem: &Problem, others: &[usize], found: &Passes) -> Opti
 }
 
 fn of_one(tree: &Tree, weights: &[f64], found: &Passes) -> f64 {
-    let nodes: usize = (0..weights.len()).map(|l| tree.nodes(l)).sum();
-    let rounds = (MOST_WORK / (nodes * weights.len() * weights.len()).max(1)).min(ROUNDS);
+    let levels = tree.finest() + 1;
+    let nodes: usize = (0..levels).map(|l| tree.nodes(l)).sum();
+    let rounds = (MOST_WORK / (nodes * levels * weights.len()).max(1)).min(ROUNDS);
     let mut best = 0.0f64;
     let (mut least, mut worth) = tree.worth(found, weights);
     let mut theta = tree.nearer(found, &worth);

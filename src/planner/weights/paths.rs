@@ -5,14 +5,23 @@
 //! level `ℓ` adds `(Π u)²·ω_a(1 − u_a)` to each node below it: `V_kℓ` is the sum of that over all of level `k`, found with the sums `Q_k(a)` of the squared
 //! shares below `a`. Derivatives come from the same passes in reverse.
 //!
-//! Nodes are those of a lumped axis: each stands for some siblings under every node its parent stands for.
+//! Nodes are those of a lumped axis: each stands for some siblings under every node its parent stands for. What is asked of a level may weigh each of its nodes by itself, in several
+//! ways ([`Asked`]): then `Q` starts from those weights.
 
 use crate::cube::Axis;
 
-/// The levels of a tree, total first.
+/// The levels of a tree, total first, and what is asked of them.
 #[derive(Clone)]
 pub(crate) struct Tree {
     levels: Vec<Level>,
+    asked: Vec<Asked>,
+}
+
+/// The nodes of a level, each with its weight.
+#[derive(Clone)]
+struct Asked {
+    level: usize,
+    weights: Vec<f64>,
 }
 
 #[derive(Clone)]
@@ -36,9 +45,9 @@ pub(crate) struct Passes {
     beta: Vec<Vec<f64>>,
     omega: Vec<Vec<f64>>,
     share: Vec<Vec<f64>>,
-    /// `Q_k(a)`, by `k` and the level of `a`.
+    /// `Q_k(a)`, by what is asked and the level of `a`.
     below: Vec<Vec<Vec<f64>>>,
-    /// `V_kℓ`.
+    /// `V_kℓ`, by what is asked.
     pub gains: Vec<Vec<f64>>,
 }
 
@@ -65,7 +74,28 @@ impl Tree {
             count: rung.multiplicity.iter().map(|&m| m as f64).collect(),
             single: rung.parent.iter().map(|&p| rung.siblings[p as usize] == 1).collect(),
         };
-        Tree { levels: axis.rungs.iter().map(level).collect() }
+        let alike =
+            |(level, rung): (usize, &crate::cube::Rung)| Asked { level, weights: vec![1.0; rung.len()] };
+        Tree {
+            levels: axis.rungs.iter().map(level).collect(),
+            asked: axis.rungs.iter().enumerate().map(alike).collect(),
+        }
+    }
+
+    /// The number of what is asked of a level with a weight for each node. Without, it is that of the level.
+    pub(crate) fn ask(&mut self, level: usize, weights: Vec<f64>) -> usize {
+        self.asked.push(Asked { level, weights });
+        self.asked.len() - 1
+    }
+
+    /// How many ways of asking there are.
+    pub(crate) fn ways(&self) -> usize {
+        self.asked.len()
+    }
+
+    /// Of which level.
+    pub(crate) fn level_of(&self, asked: usize) -> usize {
+        self.asked[asked].level
     }
 
     /// The number of the finest level.
@@ -149,7 +179,7 @@ impl Tree {
     }
 
     fn spread(&self, passes: &mut Passes) {
-        for k in 0..self.levels.len() {
+        for k in 0..self.asked.len() {
             let below = self.below(k, &passes.share);
             passes.gains.push(self.row(&below, &passes.omega, &passes.share));
             passes.below.push(below);
@@ -158,8 +188,9 @@ impl Tree {
 
     /// `Q_k`, by level.
     fn below(&self, k: usize, share: &[Vec<f64>]) -> Vec<Vec<f64>> {
-        let mut below = vec![vec![1.0; self.nodes(k)]];
-        for l in (1..=k).rev() {
+        let asked = &self.asked[k];
+        let mut below = vec![asked.weights.clone()];
+        for l in (1..=asked.level).rev() {
             let (finer, u) = (&below[below.len() - 1], &share[l]);
             below.push(self.sums(l, |c| u[c] * u[c] * finer[c]));
         }
@@ -184,14 +215,19 @@ impl Tree {
             let of = |(&p, w): (&u32, &f64)| w / sums[p as usize];
             share.push(self.levels[l].parent.iter().zip(&omega[l]).map(of).collect());
         }
-        (0..self.levels.len()).map(|k| self.row(&self.below(k, &share), omega, &share)).collect()
+        (0..self.asked.len()).map(|k| self.row(&self.below(k, &share), omega, &share)).collect()
     }
 
-    /// The sum of the variances of all nodes, by a weight for each level, and what a unit of precision of each node takes off it: `Σ_q c_q Cov(v, q)²`,
+    /// The sum of the variances of all nodes, by a weight for each way of asking, and what a unit of precision of each node takes off it: `Σ_q c_q Cov(v, q)²`,
     /// the others by the level where their way to `v` turns.
     pub(crate) fn worth(&self, passes: &Passes, weights: &[f64]) -> (f64, Vec<Vec<f64>>) {
         let below = |l: usize, a: usize| -> f64 {
-            (l..weights.len()).map(|k| weights[k] * passes.below[k][l][a]).sum()
+            let all = passes.below.iter().zip(weights);
+            all.filter_map(|(below, weight)| Some(weight * below.get(l)?[a])).sum()
+        };
+        let asked = |l: usize, a: usize| -> f64 {
+            let own = self.asked.iter().zip(weights).filter(|(asked, _)| asked.level == l);
+            own.map(|(asked, weight)| weight * asked.weights[a]).sum()
         };
         let mut variance: Vec<Vec<f64>> = vec![passes.omega[0].clone()];
         for l in 1..=self.finest() {
@@ -205,7 +241,8 @@ impl Tree {
         let (mut sum, mut out) = (0.0, Vec::new());
         for (l, variances) in variance.iter().enumerate() {
             let count = &self.levels[l].count;
-            sum += weights[l] * variances.iter().zip(count).map(|(v, n)| v * n).sum::<f64>();
+            let each = variances.iter().zip(count).enumerate();
+            sum += each.map(|(v, (variance, n))| variance * n * asked(l, v)).sum::<f64>();
             let of = |v: usize| {
                 let mut worth = variances[v] * variances[v] * below(l, v);
                 let (mut at, mut share) = (v, 1.0);
@@ -215,8 +252,8 @@ impl Tree {
                     let p = self.parent(m + 1, at);
                     let above = share * variance[m][p];
                     let turned = above - own * passes.omega[m + 1][at];
-                    let others = (below(m, p) - weights[m] - u * u * below(m + 1, at)).max(0.0);
-                    worth += above * above * weights[m] + turned * turned * others;
+                    let others = (below(m, p) - asked(m, p) - u * u * below(m + 1, at)).max(0.0);
+                    worth += above * above * asked(m, p) + turned * turned * others;
                     at = p;
                 }
                 worth
@@ -262,9 +299,9 @@ impl Tree {
         let finest = self.finest();
         let zero = || (0..=finest).map(|l| vec![0.0; self.nodes(l)]).collect::<Vec<Vec<f64>>>();
         let (mut by_omega, mut by_share) = (zero(), zero());
-        for (k, (slope, below)) in slope.iter().zip(&passes.below).enumerate() {
+        for (slope, below) in slope.iter().zip(&passes.below) {
             let mut above: Vec<f64> = Vec::new();
-            for l in 0..=k {
+            for l in 0..below.len() {
                 let (level, omega, u) = (&self.levels[l], &passes.omega[l], &passes.share[l]);
                 let mut own = vec![0.0; self.nodes(l)];
                 for a in 0..own.len() {
