@@ -78,13 +78,12 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let files = lists.iter().map(|(path, text)| (path, text)).chain([(out, &draft)]);
     watch.whole(|| {
         if let Some((there, _)) = files.clone().find(|(path, _)| path.exists()) {
-            let file = output::path(there);
-            return Err(Failure::Message(format!("cannot write {file}: it exists, and nothing is replaced")));
+            return Err(output::cannot_write(there, &"it exists, and nothing is replaced"));
         }
         for (path, text) in files {
             let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
             file.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()))
-                .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(path))))?;
+                .map_err(|e| output::cannot_write(path, &e))?;
         }
         Ok(())
     })?;

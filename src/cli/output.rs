@@ -9,6 +9,7 @@ use crate::render::{self, Caveat, ResultTable};
 use crate::visible::{visible, visible_json, visible_lines};
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use std::borrow::Cow;
+use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -225,9 +226,71 @@ pub(super) fn unnamed(path: &Path) -> std::io::Result<tempfile::NamedTempFile> {
     builder.tempfile_in(path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(".")))
 }
 
+/// Why a file cannot be written, with its name.
+pub(super) fn cannot_write(file: &Path, why: &dyn std::fmt::Display) -> Failure {
+    Failure::Message(format!("cannot write {}: {why}", path(file)))
+}
+
+/// An open file of which every error says what it is called: whoever writes in it may do other things that fail.
+pub(super) struct Written {
+    file: File,
+    path: PathBuf,
+}
+
+impl Written {
+    pub(super) fn new(file: File, path: &Path) -> Written {
+        Written { file, path: path.to_owned() }
+    }
+
+    /// Leaves nothing to be written later.
+    pub(super) fn sync(&self) -> std::io::Result<()> {
+        self.named(self.file.sync_all())
+    }
+
+    fn named<T>(&self, done: std::io::Result<T>) -> std::io::Result<T> {
+        done.map_err(|e| std::io::Error::new(e.kind(), format!("cannot write {}: {e}", path(&self.path))))
+    }
+}
+
+impl Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let done = self.file.write(bytes);
+        self.named(done)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let done = self.file.flush();
+        self.named(done)
+    }
+}
+
+/// What the Parquet library could not do: where that is the file's own error, it names the file.
+#[cfg(feature = "parquet")]
+pub(super) fn no_parquet(e: ::parquet::errors::ParquetError) -> Failure {
+    match e {
+        ::parquet::errors::ParquetError::External(own) => Failure::Message(own.to_string()),
+        e => Failure::Message(format!("cannot write Parquet: {e}")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As on a full disk.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_cannot_be_written_is_named() {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let error = Written::new(full, Path::new("out/table.csv")).write_all(b"x").unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with("cannot write out/table.csv: No space left"), "{text}");
+        #[cfg(feature = "parquet")]
+        {
+            let Failure::Message(text) = no_parquet(error.into()) else { panic!("no message") };
+            assert!(text.starts_with("cannot write out/table.csv: No space left"), "{text}");
+        }
+    }
 
     /// Held against the shell itself.
     #[cfg(unix)]

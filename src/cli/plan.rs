@@ -158,8 +158,7 @@ fn curve(spec: &Spec, job: &Job, file: &Path) -> Outcome {
 }
 
 fn draw(chart: &Chart, below: &[Dots], file: &Path) -> Outcome {
-    crate::files::write(file, &svg_above(chart, below))
-        .map_err(|e| Failure::Message(format!("cannot write {}: {e}", output::path(file))))
+    crate::files::write(file, &svg_above(chart, below)).map_err(|e| output::cannot_write(file, &e))
 }
 
 fn print_json(planned: &PlannedRelease, tried: Option<&Tried>) -> Outcome {

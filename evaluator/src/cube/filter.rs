@@ -75,7 +75,19 @@ impl Filter {
 
     /// The rows whose finest node of a dimension is in a set.
     pub fn nodes(dim: usize, members: &[bool]) -> Filter {
-        Filter::values(dim, &members.iter().map(|&m| f64::from(u8::from(m))).collect::<Vec<_>>())
+        let weight = |member: bool| f64::from(u8::from(member));
+        match members {
+            [] => Filter::constant(0.0),
+            [first, rest @ ..] if rest.iter().all(|m| m == first) => Filter::constant(weight(*first)),
+            [first, ..] => Filter {
+                dims: vec![ClassedDimension {
+                    dim,
+                    class_of: members.iter().map(|m| u32::from(m != first)).collect(),
+                    classes: 2,
+                }],
+                weights: vec![weight(*first), weight(!first)],
+            },
+        }
     }
 
     /// Both conditions; more generally the product of two weights, where nothing times anything is nothing.
@@ -172,17 +184,17 @@ impl Filter {
         let mut refined = Vec::with_capacity(dims.len());
         for dim in dims {
             let (a, b) = (self.classes(dim), other.classes(dim));
-            let nodes = a.or(b).map_or(0, |d| d.class_of.len());
-            let class =
-                |d: Option<&ClassedDimension>, node: usize| d.map_or(0, |d| d.class_of[node] as usize);
-            let mut seen = Numbers::default();
-            let mut pairs = Vec::new();
-            let class_of = (0..nodes)
-                .map(|node| {
-                    let pair = (class(a, node), class(b, node));
-                    seen.of(pair, || pairs.push(pair))
-                })
-                .collect();
+            let (class_of, pairs) = match (a, b) {
+                (Some(a), Some(b)) => together(a, b),
+                // A partition that only one of them has stays as it is.
+                (Some(only), None) => {
+                    (only.class_of.clone(), (0..only.classes as usize).map(|c| (c, 0)).collect())
+                }
+                (None, only) => {
+                    let only = only.map_or((Vec::new(), 0), |b| (b.class_of.clone(), b.classes as usize));
+                    (only.0, (0..only.1).map(|c| (0, c)).collect())
+                }
+            };
             if places.len().checked_mul(pairs.len()).is_none_or(|n| n > MAX_WEIGHTS) {
                 return Err(TooIntricate);
             }
@@ -218,6 +230,7 @@ impl Filter {
             let mut groups: HashMap<Vec<u64>, u32> = HashMap::new();
             let mut kept = Vec::new(); // one class of each group, in the order of first nodes
             let mut renumbered: Vec<Option<u32>> = vec![None; classes];
+            let mut unseen = classes;
             for node in &self.dims[axis].class_of {
                 let class = *node as usize;
                 if renumbered[class].is_none() {
@@ -226,7 +239,15 @@ impl Filter {
                         (kept.len() - 1) as u32
                     });
                     renumbered[class] = Some(group);
+                    unseen -= 1;
+                    if unseen == 0 {
+                        break;
+                    }
                 }
+            }
+            if classes > 1 && kept.iter().copied().eq(0..classes) {
+                axis += 1;
+                continue;
             }
             let mut weights = Vec::with_capacity(outer * kept.len() * inner);
             for o in 0..outer {
@@ -249,6 +270,15 @@ impl Filter {
         }
         self
     }
+}
+
+/// What two partitions tell apart together: the class of each node, and for each the classes that it is in.
+fn together(a: &ClassedDimension, b: &ClassedDimension) -> (Vec<u32>, Vec<(usize, usize)>) {
+    let mut seen = Numbers::default();
+    let mut pairs = Vec::new();
+    let both = a.class_of.iter().zip(&b.class_of).map(|(&a, &b)| (a as usize, b as usize));
+    let class_of = both.map(|pair| seen.of(pair, || pairs.push(pair))).collect();
+    (class_of, pairs)
 }
 
 /// One zero and one NaN, so that equal weights have equal bits.

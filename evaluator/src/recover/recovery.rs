@@ -6,11 +6,11 @@ use super::estimator::Estimator;
 use super::gls::{Gls, Parts};
 use super::zeros::{self, Imposed, Lumped, Unconstrained, Zeros};
 use super::{RecoverError, Source};
-use crate::cube::{Axis, Cube, Cuboid, Frame};
+use crate::cube::{Axis, Cube, Cuboid, Frame, Kin};
 use crate::law::{ErrorLaw, NoiseLaw, Term};
 use crate::plan::{Block, Plan, Subject, limits};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The estimates of one channel of a release, recovered on demand.
 pub struct Recovery<S> {
@@ -27,6 +27,7 @@ pub struct Recovery<S> {
     collapses: Vec<bool>,
     /// Every axis with all its nodes lumped as far as they go: what a query leaves out.
     lumped: Vec<Axis>,
+    kin: Vec<OnceLock<Kin>>,
 }
 
 impl<S: Source> Recovery<S> {
@@ -85,8 +86,9 @@ impl<S: Source> Recovery<S> {
             zeros.clear(&context.cube, &Lumped::whole(&context.frame), written.cuboid(), &mut open);
             written.leave_out(open.into_iter().map(|v| v == 0.0).collect());
         }
-        let recovery =
-            Recovery { context, estimator, zeros: Imposed::new(zeros), lumps, prunes, collapses, lumped };
+        let kin = context.frame.axes.iter().map(|_| OnceLock::new()).collect();
+        let zeros = Imposed::new(zeros);
+        let recovery = Recovery { context, estimator, zeros, lumps, prunes, collapses, lumped, kin };
         if let Some(z) = recovery.zeros().iter().find(|z| !recovery.holds(&z.cuboid)) {
             return Err(RecoverError::Plan(format!("no table holds the cells where {}", z.condition)));
         }
@@ -250,7 +252,17 @@ impl<S: Source> Recovery<S> {
         let (axis, lump_of) = match self.lumps(dimension) {
             true if self.collapses(dimension) => axis.collapse(at, colour),
             true => axis.lump(at, colour),
-            false if self.prunes(dimension) => axis.prune(at, colour),
+            false if self.prunes(dimension) => {
+                let usual = most(colour);
+                let others = (0u32..).zip(colour).filter(|(_, c)| **c != usual).map(|(node, _)| node);
+                let others: Vec<u32> = others.collect();
+                // Of few nodes the way to the top, and what hangs beside it.
+                if others.len() <= colour.len() / 8 {
+                    let own = |node: u32| colour[node as usize];
+                    return axis.prune_to(at, &others, own, self.kin(dimension));
+                }
+                axis.prune(at, colour)
+            }
             false => axis.apart(),
         };
         let firsts = (0..=at)
@@ -263,6 +275,11 @@ impl<S: Source> Recovery<S> {
             })
             .collect();
         (axis, firsts)
+    }
+
+    /// What hangs where in a dimension's axis.
+    pub(crate) fn kin(&self, dimension: usize) -> &Kin {
+        self.kin[dimension].get_or_init(|| Kin::new(&self.frame().axes[dimension]))
     }
 
     /// A frame whose axes tell apart only what a query tells apart: `axes` replace those of the dimensions
@@ -399,6 +416,15 @@ impl<S: Source> Recovery<S> {
         }
         Ok(ErrorLaw::new(terms)?)
     }
+}
+
+/// A colour that more than half of the nodes have, where one is; otherwise any (Boyer & Moore 1981).
+fn most(colour: &[u32]) -> u32 {
+    let vote = |(most, votes): (u32, usize), &c: &u32| match votes {
+        0 => (c, 1),
+        n => (most, if c == most { n + 1 } else { n - 1 }),
+    };
+    colour.iter().fold((0, 0), vote).0
 }
 
 /// The laws of the independent noises in each integer of a plan's measurement.

@@ -1,5 +1,6 @@
 //! `margins export --format …`: tables as files that other tools know, with a description of them all.
 
+use super::super::output::Written;
 use super::super::{Failure, Outcome, output};
 use super::amounts::SummedBeside;
 use super::finished::Finisher;
@@ -18,7 +19,6 @@ use crate::render::ColumnKind;
 use crate::watch::Watch;
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
@@ -96,7 +96,7 @@ impl Format {
     }
 
     /// Writes a table.
-    fn write(self, tidy: &mut Tidy, asked: &Asked, levels: &[Level], file: File) -> Outcome {
+    fn write(self, tidy: &mut Tidy, asked: &Asked, levels: &[Level], file: Written) -> Outcome {
         #[cfg(feature = "parquet")]
         if self == Format::Parquet {
             let mut out = super::parquet::Parquet::new(tidy, file)?;
@@ -238,11 +238,11 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
 }
 
 /// Writes a file without a name first: what is interrupted leaves nothing.
-fn write(watch: &Watch, path: &Path, contents: impl FnOnce(File) -> Outcome) -> Outcome {
-    let failed = |e: std::io::Error| Failure::Message(format!("cannot write {}: {e}", output::path(path)));
+fn write(watch: &Watch, path: &Path, contents: impl FnOnce(Written) -> Outcome) -> Outcome {
+    let failed = |e: std::io::Error| output::cannot_write(path, &e);
     let begin = || output::unnamed(path).map(|file| (watch.passing(file.path()), file));
     let (_passing, file) = watch.whole(begin).map_err(failed)?;
-    contents(file.as_file().try_clone().map_err(failed)?)?;
+    contents(Written::new(file.as_file().try_clone().map_err(failed)?, path))?;
     watch.whole(|| file.persist(path)).map_err(|e| failed(e.error))?;
     Ok(())
 }
@@ -438,7 +438,7 @@ mod tests {
                         let mut tidy = Tidy::new(&asked, &levels).ok().unwrap();
                         assert_eq!(tidy.parts.is_empty(), most > 1000);
                         let mut out = tempfile::NamedTempFile::new().unwrap();
-                        let file = out.as_file().try_clone().unwrap();
+                        let file = Written::new(out.as_file().try_clone().unwrap(), out.path());
                         format.write(&mut tidy, &asked, &levels, file).ok().unwrap();
                         let mut bytes = Vec::new();
                         out.as_file_mut().rewind().unwrap();

@@ -5,7 +5,7 @@ use super::parted::Parted;
 use super::parting::{MOST, place, unfinished, whole};
 use super::{Failure, Finish};
 use crate::answer::Answers;
-use crate::cube::{Cube, Cuboid, Filter, Level, odometer};
+use crate::cube::{Cube, Cuboid, Level, odometer};
 use crate::recover::bounds::{Bounds, Fixed};
 use crate::recover::consistent::{self, Rolled};
 use crate::recover::finish;
@@ -23,7 +23,7 @@ enum Made {
     Nothing,
     /// The common cells of all tables.
     Common(Cuboid, Vec<u64>),
-    /// Tables whose common cells are too many; `None` where one is finer than those of the release.
+    /// Tables that go down a tree; `None` where one is finer than those of the release.
     Parted(Vec<(Cuboid, Option<Kept>)>),
 }
 
@@ -55,8 +55,7 @@ impl InParts<'_> {
 
 /// The estimates of a table, the last level quickest.
 pub(super) fn estimates(answers: &Answers, levels: &[Level]) -> Result<Vec<f64>, Failure> {
-    let groups = answers.evaluator().aggregate(&Filter::everything(), levels)?;
-    Ok(groups.iter().map(|g| g.estimate).collect())
+    Ok(answers.evaluator().estimates_of(levels, None)?)
 }
 
 fn levels(cuboid: &Cuboid) -> Vec<Level> {
@@ -85,7 +84,7 @@ fn order(cube: &Cube, asked: &[Level]) -> Vec<usize> {
 }
 
 impl<'a> Finisher<'a> {
-    /// Of all tables at once the common cells are worked out here, or where these are too many the tables that are wanted.
+    /// Of all tables at once the common cells are worked out here, or over a tree, and where these are too many, the tables that are wanted.
     pub(crate) fn new(
         answers: &'a Answers,
         how: Finish,
@@ -103,7 +102,9 @@ impl<'a> Finisher<'a> {
         let workload = &recovery.plan().rows().workload;
         let tables = workload.iter().map(|t| &t.cuboid).chain(recovery.zeros().iter().map(|z| &z.cuboid));
         let base = tables.fold(Cuboid::total(), |all, t| all.join(t));
-        if self.cells(&base).is_some_and(|c| c.saturating_mul(workload.len()) <= most) {
+        // Both ways give other numbers. Over a tree there is one, however large it is.
+        let few = self.cells(&base).is_some_and(|c| c.saturating_mul(workload.len()) <= most);
+        if few && !Parted::has_tree(self.answers) {
             let counts = self.common(&base)?;
             return Ok(Made::Common(base, counts));
         }
@@ -198,9 +199,8 @@ impl<'a> Finisher<'a> {
         let all = exact.clone();
         exact.retain(|e| !all.iter().any(|other| other != e && e.is_below(other)));
         let fixed = |e: &Cuboid| -> Result<Fixed, Failure> {
-            let groups = self.answers.evaluator().aggregate(&Filter::everything(), &levels(e))?;
-            let counts = groups.iter().map(|g| g.estimate).collect::<Vec<_>>();
-            Ok(Fixed { place: place(cube, own, e), counts: whole(&counts)? })
+            let counts = whole(&estimates(self.answers, &levels(e))?)?;
+            Ok(Fixed { place: place(cube, own, e), counts })
         };
         let mut fixed = exact.iter().map(fixed).collect::<Result<Vec<_>, _>>()?;
         if fixed.is_empty() {

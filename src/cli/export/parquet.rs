@@ -1,5 +1,6 @@
 //! A table as Parquet: labels as text or whole numbers, figures as doubles.
 
+use super::super::output::{Written, no_parquet};
 use super::super::{Failure, Outcome};
 use super::FINISHED;
 use super::tidy::{FIGURES, Tidy};
@@ -11,11 +12,10 @@ use ::parquet::file::metadata::KeyValue;
 use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::types::Type;
-use std::fs::File;
 use std::sync::Arc;
 
 fn put<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, File>,
+    group: &mut SerializedRowGroupWriter<'_, Written>,
     values: &[T::T],
 ) -> Result<(), ParquetError> {
     let Some(mut column) = group.next_column()? else { return Ok(()) };
@@ -25,7 +25,7 @@ fn put<T: DataType>(
 
 /// Numbers, of which those that are none are left out where that may be.
 fn put_known(
-    group: &mut SerializedRowGroupWriter<'_, File>,
+    group: &mut SerializedRowGroupWriter<'_, Written>,
     values: &[f64],
     optional: bool,
 ) -> Result<(), ParquetError> {
@@ -86,7 +86,7 @@ fn schema(tidy: &Tidy) -> Result<Type, ParquetError> {
 }
 
 /// Writes the cells of this part as a group of rows.
-fn rows(writer: &mut SerializedFileWriter<File>, tidy: &Tidy) -> Result<(), ParquetError> {
+fn rows(writer: &mut SerializedFileWriter<Written>, tidy: &Tidy) -> Result<(), ParquetError> {
     let hiding = tidy.hide_above.is_some();
     let mut group = writer.next_row_group()?;
     for (at, axis) in tidy.axes.iter().enumerate() {
@@ -126,32 +126,28 @@ fn rows(writer: &mut SerializedFileWriter<File>, tidy: &Tidy) -> Result<(), Parq
 }
 
 /// A file that a table is written to, part by part.
-pub(super) struct Parquet(SerializedFileWriter<File>);
-
-fn failed(e: &ParquetError) -> Failure {
-    Failure::Message(format!("cannot write Parquet: {e}"))
-}
+pub(super) struct Parquet(SerializedFileWriter<Written>);
 
 impl Parquet {
-    pub(super) fn new(tidy: &Tidy, file: File) -> Result<Parquet, Failure> {
+    pub(super) fn new(tidy: &Tidy, file: Written) -> Result<Parquet, Failure> {
         let begin = || {
             let properties = WriterProperties::builder()
                 .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
                 .build();
             SerializedFileWriter::new(file, Arc::new(schema(tidy)?), Arc::new(properties))
         };
-        begin().map(Parquet).map_err(|e| failed(&e))
+        begin().map(Parquet).map_err(no_parquet)
     }
 
     pub(super) fn put(&mut self, part: &Tidy) -> Outcome {
-        rows(&mut self.0, part).map_err(|e| failed(&e))
+        rows(&mut self.0, part).map_err(no_parquet)
     }
 
     /// Ends the file with what it says of itself.
     pub(super) fn close(mut self, said: Vec<(&'static str, String)>) -> Outcome {
         let said = said.into_iter().map(|(key, text)| KeyValue::new(key.to_owned(), text));
         said.for_each(|one| self.0.append_key_value_metadata(one));
-        self.0.close().map_err(|e| failed(&e))?;
+        self.0.close().map_err(no_parquet)?;
         Ok(())
     }
 }

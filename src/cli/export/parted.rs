@@ -28,6 +28,9 @@ use std::collections::BTreeSet;
 /// The most cells that are finished before what lies below them.
 const BATCH: usize = 1 << 21;
 
+/// A dimension of so many categories is a tree, where tables have it at two levels.
+const TREE: usize = 1 << 10;
+
 /// What is known of a table's cells before they are finished: of each cell, and of each cell of what is known, the place in what both roll up to.
 struct Known {
     of_cells: Vec<u32>,
@@ -165,6 +168,14 @@ impl Told {
         used.into_iter().map(beside).collect()
     }
 
+    /// Whether the tables have many areas of a dimension, and larger ones that these lie in.
+    fn is_tree(&self, cube: &Cube, dimension: usize) -> bool {
+        let levels: BTreeSet<usize> =
+            self.asked.iter().map(|t| t.level(dimension)).filter(|&l| l > 0).collect();
+        let areas = levels.last().map_or(0, |&l| cube.dimensions[dimension].levels[l].len());
+        levels.len() > 1 && areas >= TREE
+    }
+
     /// How many cells the largest group of areas has, times tables. `None` of a dimension that no table has.
     fn size(&self, cube: &Cube, dimension: usize) -> Option<usize> {
         let steps = self.beside(dimension);
@@ -225,6 +236,12 @@ struct Batch {
 }
 
 impl<'a> Parted<'a> {
+    /// Whether the tables of a release go down a tree however few they are.
+    pub(super) fn has_tree(answers: &Answers) -> bool {
+        let (cube, told) = (answers.cube(), Told::of(answers));
+        (0..cube.dimensions.len()).any(|d| told.is_tree(cube, d))
+    }
+
     /// These tables, finished. `None` of one that is finer than all that were asked for when the release was made.
     pub(super) fn tables(answers: &'a Answers, wanted: &[Cuboid]) -> Result<Vec<Option<Kept>>, Failure> {
         let (cube, told) = (answers.cube(), Told::of(answers));

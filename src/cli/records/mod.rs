@@ -6,6 +6,7 @@ mod package;
 #[cfg(feature = "parquet")]
 mod parquet;
 
+use super::output::{Written, cannot_write as cannot};
 use super::{Failure, Outcome, output};
 use crate::answer::Several;
 use crate::records::{self, Options, Records};
@@ -133,10 +134,6 @@ fn look(path: &Path, format: Format, replace: bool) -> Outcome {
     Ok(())
 }
 
-fn cannot(path: &Path, why: &dyn std::fmt::Display) -> Failure {
-    Failure::Message(format!("cannot write {}: {why}", output::path(path)))
-}
-
 fn exists(path: &Path) -> Failure {
     cannot(path, &"it exists, and nothing is replaced without --replace")
 }
@@ -160,11 +157,11 @@ fn write(made: &Records, format: Format, args: &Args, package: (PathBuf, String)
         watch.whole(begin).map_err(|e| cannot(path, &e))
     };
     let (_passing, file) = begun(path)?;
-    let own = file.as_file().try_clone().map_err(failed)?;
+    let own = Written::new(file.as_file().try_clone().map_err(failed)?, path);
     match format {
-        Format::Csv => csv(made, own).map_err(failed)?,
+        Format::Csv => csv(made, own)?,
         #[cfg(feature = "parquet")]
-        Format::Parquet => parquet::write(made, own).map_err(|e| cannot(path, &e))?,
+        Format::Parquet => parquet::write(made, own).map_err(output::no_parquet)?,
         #[cfg(not(feature = "parquet"))]
         Format::Parquet => drop(own),
     }
@@ -192,10 +189,10 @@ fn write(made: &Records, format: Format, args: &Args, package: (PathBuf, String)
     })
 }
 
-fn csv(made: &Records, file: std::fs::File) -> std::io::Result<()> {
+fn csv(made: &Records, file: Written) -> std::io::Result<()> {
     let mut out = std::io::BufWriter::new(file);
     for piece in made.csv() {
         out.write_all(piece.as_bytes())?;
     }
-    out.into_inner().map_err(|e| e.into_error())?.sync_all()
+    out.into_inner().map_err(|e| e.into_error())?.sync()
 }

@@ -1,5 +1,6 @@
 //! Records as Parquet, with their report among the file's key-values.
 
+use crate::cli::output::Written;
 use crate::records::{Read, Records, RecordsReport, Values};
 use ::parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use ::parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
@@ -27,7 +28,7 @@ fn field(name: &str, physical: Physical, some: bool) -> Result<Arc<Type>, Parque
 }
 
 fn put<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, File>,
+    group: &mut SerializedRowGroupWriter<'_, Written>,
     values: &[T::T],
 ) -> Result<(), ParquetError> {
     let Some(mut column) = group.next_column()? else { return Ok(()) };
@@ -37,7 +38,7 @@ fn put<T: DataType>(
 
 /// The numbers of those records that have one.
 fn put_some<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, File>,
+    group: &mut SerializedRowGroupWriter<'_, Written>,
     values: &[Option<T::T>],
 ) -> Result<(), ParquetError> {
     let Some(mut column) = group.next_column()? else { return Ok(()) };
@@ -48,7 +49,7 @@ fn put_some<T: DataType>(
 }
 
 /// Writes a file.
-pub(super) fn write(made: &Records, file: File) -> Result<(), ParquetError> {
+pub(super) fn write(made: &Records, file: Written) -> Result<(), ParquetError> {
     let physical = |values: &Values| match values {
         Values::Labels(..) | Values::Texts(_) => Physical::BYTE_ARRAY,
         Values::Whole(_) | Values::SomeWhole(_) => Physical::INT64,

@@ -4,7 +4,7 @@ use super::Evaluator;
 use super::part::{Part, Reach};
 use crate::answer::error::AnswerError;
 use crate::answer::tell::AllRows;
-use crate::cube::{Axis, Frame, Kin, Level, MAX_WEIGHTS, Members, Numbers};
+use crate::cube::{Axis, Frame, Level, MAX_WEIGHTS, Members, Numbers};
 use crate::joint::{JointLaw, Noise, merge_gaussians};
 use crate::law::NoiseLaw;
 use crate::recover::zeros::Lumped;
@@ -17,6 +17,9 @@ const MOST_COEFFICIENTS: f64 = 1e10;
 
 /// How many words of what a law depends on are kept with it.
 const MOST_LOOK: usize = 1 << 12;
+
+/// How many laws are kept of groups that come one after the other.
+const MOST_KNOWN: usize = 1 << 8;
 
 /// The most nodes that are gone through to make all kinds of groups at once.
 const MOST_MADE: f64 = (1u64 << 24) as f64;
@@ -33,8 +36,8 @@ pub(super) struct Side {
     /// For each node the group it belongs to (0 without grouping).
     pub(super) group_of: Vec<u32>,
     pub(super) groups: usize,
-    /// Where a row's law depends on the nodes of its own group alone: those of each group, and what hangs where.
-    own: Option<(Members, Kin)>,
+    /// Where a row's law depends on the nodes of its own group alone: those of each group.
+    own: Option<Members>,
 }
 
 /// One dimension on which like nodes are lumped.
@@ -150,22 +153,21 @@ impl<S: Source> Evaluator<S> {
 
     /// The nodes of each group, where nothing outside of a row's own has a part in its law: no figure is of other groups, nothing is known to be
     /// empty, and what hangs together from one node can be lumped.
-    fn own(&self, side: &Side, parts: &[Part]) -> Option<(Members, Kin)> {
+    fn own(&self, side: &Side, parts: &[Part]) -> Option<Members> {
         let mut reaches = parts.iter().flat_map(|p| &p.reaches).filter(|r| r.dim == side.dim);
         let alone = side.group.is_some() && reaches.all(|r| r.group.is_some());
         if !alone || !self.recovery.prunes(side.dim) {
             return None;
         }
-        let axis = &self.recovery.frame().axes[side.dim];
-        Some((Members::new(&side.group_of, side.groups), Kin::new(axis)))
+        Some(Members::new(&side.group_of, side.groups))
     }
 
     /// What a group looks like along one dimension.
     fn kind(&self, side: &Side, group: u32) -> Kind {
         let full = &self.recovery.frame().axes[side.dim];
         let at = full.rung(side.level).unwrap_or(0);
-        if let Some((members, kin)) = &side.own {
-            let colour = |node: u32| side.colour[node as usize];
+        if let Some(members) = &side.own {
+            let (colour, kin) = (|node: u32| side.colour[node as usize], self.recovery.kin(side.dim));
             let (axis, nodes) = full.prune_to(at, members.of(group), colour, kin);
             return Kind { lumped: Ladder { dim: side.dim, axis, nodes }, lumps: Vec::new(), group };
         }
@@ -260,10 +262,14 @@ impl<'a, S: Source> Laws<'a, S> {
         Ok(Laws { evaluator, parts, sides, kinds, known: HashMap::new(), passing: false })
     }
 
-    /// Forgets the laws that were worked out: thousands of unequal groups have each their own.
-    pub(super) fn forget(&mut self) {
-        self.known.clear();
+    /// Forgets the laws that were worked out once they are many, and says whether it did: thousands of unequal groups have each their own.
+    pub(super) fn forget(&mut self) -> bool {
         self.passing = true;
+        let many = self.known.len() >= MOST_KNOWN;
+        if many {
+            self.known.clear();
+        }
+        many
     }
 
     /// The joint law of the group with these nodes.

@@ -228,8 +228,7 @@ impl<S: Source> Evaluator<S> {
             let mut plain: HashMap<usize, Arc<ErrorLaw>> = HashMap::new();
             let mut pick = vec![0u32; levels.len()];
             let group = |estimate: f64| {
-                if pick.iter().skip(1).all(|&node| node == 0) {
-                    laws.forget();
+                if laws.forget() {
                     plain.clear();
                 }
                 let along = |(i, &node): (usize, &u32)| if i == 0 { part[node as usize] } else { node };
