@@ -288,7 +288,7 @@ fn the_data_is_opened_last() {
     let refused = |spec: &Spec, out: &Path, ledger: &Path| {
         let options = Options {
             out,
-            data: Some(&absent),
+            data: Some((&absent).into()),
             counts: None,
             ledger,
             key: &key,

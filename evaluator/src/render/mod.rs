@@ -35,12 +35,15 @@ pub(crate) use together::Together;
 
 use crate::cube::Categories;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// An answer, ready to show.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ResultTable {
     /// The columns, in the order of SELECT.
     pub columns: Vec<ResultColumn>,
+    /// Which of them say what people call the codes of the column before: ascending.
+    pub labels: Vec<usize>,
     /// The rows: one cell for each column.
     pub rows: Vec<Vec<ResultCell>>,
     /// The probability with which each interval covers, such as 0.95.
@@ -196,34 +199,31 @@ impl ResultTable {
 
     /// The same with a column of labels beside each column of codes where any of the tables has one: empty where a table has none.
     pub(crate) fn with_labels_alike(tables: &mut [ResultTable]) {
-        let beside = |table: &ResultTable, at: usize| {
-            let [code, label] = [at.checked_sub(1), Some(at)].map(|at| table.columns.get(at?));
-            let (Some(code), Some(label)) = (code, label) else { return false };
-            let is_label = |kind| matches!(kind, ColumnKind::Text | ColumnKind::Integer);
-            let end = label.name.strip_prefix(&code.name).and_then(|rest| rest.strip_prefix("_label"));
-            is_label(code.kind)
-                && label.kind == ColumnKind::Text
-                && end.is_some_and(|end| end.chars().all(|c| c == '_'))
-        };
-        let mut at = 1;
-        while tables.iter().any(|t| at < t.columns.len()) {
-            if tables.iter().any(|t| beside(t, at)) {
-                for table in tables.iter_mut() {
-                    let code = table.columns.get(at - 1);
-                    let code = code.filter(|c| matches!(c.kind, ColumnKind::Text | ColumnKind::Integer));
-                    let Some(code) = code.filter(|_| !beside(table, at)) else { continue };
-                    let mut name = format!("{}_label", code.name);
-                    while table.columns.iter().any(|c| c.name == name) {
-                        name.push('_');
-                    }
-                    table.columns.insert(at, ResultColumn { name, kind: ColumnKind::Text });
-                    for row in &mut table.rows {
-                        row.insert(at.min(row.len()), ResultCell::Label(String::new()));
-                    }
+        // By the number of the column of codes among those that are not beside another.
+        let named: BTreeSet<usize> = (tables.iter())
+            .flat_map(|t| {
+                t.labels.iter().zip(1..).filter_map(|(at, labels): (&usize, usize)| at.checked_sub(labels))
+            })
+            .collect();
+        for table in tables {
+            for (at, code) in named.iter().zip(0..).map(|(own, before)| (own + before + 1, own + before)) {
+                let label = |c: &&ResultColumn| matches!(c.kind, ColumnKind::Text | ColumnKind::Integer);
+                let Some(code) = table.columns.get(code).filter(label) else { continue };
+                if table.labels.contains(&at) {
+                    continue;
                 }
-                at += 1;
+                let mut name = format!("{}_label", code.name);
+                while table.columns.iter().any(|c| c.name == name) {
+                    name.push('_');
+                }
+                table.columns.insert(at, ResultColumn { name, kind: ColumnKind::Text });
+                for row in &mut table.rows {
+                    row.insert(at.min(row.len()), ResultCell::Label(String::new()));
+                }
+                table.labels.iter_mut().filter(|later| **later >= at).for_each(|later| *later += 1);
+                table.labels.push(at);
+                table.labels.sort_unstable();
             }
-            at += 1;
         }
     }
 
