@@ -34,11 +34,11 @@ pub(crate) use table::{WIDTH, rough};
 pub(crate) use together::Together;
 
 use crate::cube::Categories;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// An answer, ready to show.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ResultTable {
     /// The columns, in the order of SELECT.
     pub columns: Vec<ResultColumn>,
@@ -61,7 +61,7 @@ pub struct ResultTable {
 }
 
 /// A column's name and kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultColumn {
     /// What it is called.
     pub name: String,
@@ -70,7 +70,7 @@ pub struct ResultColumn {
 }
 
 /// What the cells of a column are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ColumnKind {
     /// Labels that are text.
     Text,
@@ -83,7 +83,7 @@ pub enum ColumnKind {
 }
 
 /// A cell.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ResultCell {
     /// The label of a group.
     Label(String),
@@ -94,7 +94,7 @@ pub enum ResultCell {
 }
 
 /// An estimate and what is known of its error. Bounds may be infinite.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ResultFigure {
     /// The estimate.
     pub estimate: f64,
@@ -148,6 +148,27 @@ impl ResultTable {
     /// Columns and rows, with intervals at `level`, and nothing said of them yet.
     pub fn new(columns: Vec<ResultColumn>, rows: Vec<Vec<ResultCell>>, level: f64) -> ResultTable {
         ResultTable { columns, rows, level, ..ResultTable::default() }
+    }
+
+    /// The same with these of its rows alone, in this order.
+    pub fn of_rows(&self, rows: impl IntoIterator<Item = usize>) -> ResultTable {
+        let mut out = ResultTable { rows: Vec::new(), parts: Vec::new(), ..self.clone() };
+        for at in rows {
+            let Some(row) = self.rows.get(at) else { continue };
+            out.rows.push(row.clone());
+            // Each keeps what `status` says of it.
+            let mut end = 0;
+            let part = self.parts.iter().find(|(rows, _)| {
+                end += rows;
+                at < end
+            });
+            match (out.parts.last_mut(), part) {
+                (Some((rows, own)), Some((_, status))) if own == status => *rows += 1,
+                (_, Some((_, status))) => out.parts.push((1, status.clone())),
+                (_, None) => {}
+            }
+        }
+        out
     }
 
     /// Answers to several questions below each other, with the names of the first; `None` where their columns do not fit.

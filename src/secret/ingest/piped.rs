@@ -39,7 +39,7 @@ enum Part {
 
 impl Piped {
     /// Rows in this format, from whatever gives them.
-    pub fn new(from: impl Read + Send + 'static, format: Format) -> Piped {
+    pub(crate) fn new(from: impl Read + Send + 'static, format: Format) -> Piped {
         Piped(Arc::new(Inner { format, from: Mutex::new(Some(Box::new(from))), kept: OnceLock::new() }))
     }
 

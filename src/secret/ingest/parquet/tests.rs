@@ -18,6 +18,7 @@ use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::parser::parse_message_type;
 use ::parquet::schema::types::ColumnPath;
 use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
 
