@@ -345,6 +345,17 @@ impl Release {
         }
     }
 
+    /// What the answer to a SELECT rests on, of its first rows: as `margins query --explain --json` has it.
+    pub fn explain(&self, sql: &str) -> Result<serde_json::Value, Error> {
+        let explained = match &self.0 {
+            Kind::Tables(several) => serde_json::to_value(several.explain(sql)?),
+            Kind::Keys(_, questions) => {
+                serde_json::to_value(questions.explain(sql, 0.95, Estimator::Best, 3)?)
+            }
+        };
+        Ok(explained.unwrap_or_default())
+    }
+
     /// Answers one SELECT, as the options say.
     pub fn ask(&self, sql: &str, options: &Options) -> Result<Answer, Error> {
         match &self.0 {

@@ -3,7 +3,7 @@
 use crate::columns::{level, width};
 use margins::Description;
 use margins::describe::Dimension;
-use margins::render::{ColumnKind, ResultCell, ResultColumn, ResultTable, ShownColumn};
+use margins::render::{ColumnKind, ResultCell, ResultTable, ShownColumn};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
@@ -15,19 +15,15 @@ const BAND: usize = 12;
 const APART: usize = 3;
 
 /// The columns of labels: each with that of what people call them, where there is one.
-fn labelled(about: &Description, columns: &[ResultColumn]) -> Vec<(usize, Option<usize>)> {
+fn labelled(about: &Description, table: &ResultTable) -> Vec<(usize, Option<usize>)> {
     let mut out: Vec<(usize, Option<usize>)> = Vec::new();
-    for (i, column) in columns.iter().enumerate() {
+    for (i, column) in table.columns.iter().enumerate() {
         let class = column.name.ends_with("reliability") && level(about, &column.name).is_none();
         if class || !matches!(column.kind, ColumnKind::Text | ColumnKind::Integer) {
             continue;
         }
-        let of = |before: usize| {
-            let beside = format!("{}_label", columns[before].name);
-            column.name.trim_end_matches('_') == beside && level(about, &column.name).is_none()
-        };
         match out.last_mut() {
-            Some((before, beside)) if *before + 1 == i && of(*before) => *beside = Some(i),
+            Some((_, beside)) if table.labels.contains(&i) => *beside = Some(i),
             _ => out.push((i, None)),
         }
     }
@@ -79,7 +75,7 @@ pub fn picture(
     order: &[usize],
     sorted: bool,
 ) -> Value {
-    let labels = labelled(about, &table.columns);
+    let labels = labelled(about, table);
     let (group, axis) = match labels[..] {
         [] => (None, None),
         [axis] => (None, Some(axis)),

@@ -130,7 +130,7 @@ fn released(text: &str, rows: &str, key: &SigningKey) -> Release {
     let spec = spec(text);
     let options = Options {
         out: dir.path(),
-        data: Some(&data),
+        data: Some((&data).into()),
         counts: None,
         ledger: &dir.path().join("ledger.jsonl"),
         key,

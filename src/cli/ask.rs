@@ -6,6 +6,7 @@ mod sums;
 use super::batch::statements;
 use super::output::{self, MOST};
 use super::refusal::failure;
+use super::rows::{self, Rows};
 use super::signing::Signing;
 use super::{Failure, Outcome, terminal};
 use crate::answer::linear::{self, Linear};
@@ -65,9 +66,8 @@ pub(super) struct Args {
     /// Where a question must be measured, measure more than it needs, for later questions
     #[arg(long, value_name = "WHAT", conflicts_with = "no_inference")]
     invest: Option<Invest>,
-    /// Read the rows from this file instead of the spec's
-    #[arg(long, value_name = "FILE")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    rows: rows::Args,
     /// The folder that holds the releases
     #[arg(long, value_name = "DIR", default_value = "out")]
     out: PathBuf,
@@ -94,6 +94,7 @@ type Making<'m> = dyn Fn(&Spec, &Path, &str) -> Result<Spec, SpecErrors> + 'm;
 /// One who asks: the spec, its account, and what is out.
 struct Asker<'a> {
     args: &'a Args,
+    rows: Option<Rows>,
     spec: Spec,
     ledger: Ledger,
     chain: Chain,
@@ -242,6 +243,7 @@ impl<'a> Asker<'a> {
                 "questions are measured over listed categories, and this is a projection".into(),
             ));
         }
+        let rows = args.rows.of(&spec)?;
         let path = account::file(&spec, args.ledger.as_deref()).map_err(failure)?;
         account::not_forgotten(&args.out).iter().for_each(|text| output::warn(text));
         let ledger = Ledger::at(&path, &spec.account_name().id).map_err(|e| output::about(&path, &e))?;
@@ -249,8 +251,20 @@ impl<'a> Asker<'a> {
         let (chain, seen) = (Chain::default(), BTreeMap::new());
         let (releases, next, newest) = (Vec::new(), String::new(), PathBuf::new());
         let watch = watch.clone();
-        let mut asker =
-            Asker { args, spec, chain, ledger, seen, releases, next, made: 0, newest, waiting: false, watch };
+        let mut asker = Asker {
+            args,
+            rows,
+            spec,
+            chain,
+            ledger,
+            seen,
+            releases,
+            next,
+            made: 0,
+            newest,
+            waiting: false,
+            watch,
+        };
         asker.look()?;
         Ok(asker)
     }
@@ -486,7 +500,7 @@ impl<'a> Asker<'a> {
         }
         let options = Options {
             out,
-            data: self.args.data.as_deref(),
+            data: self.rows.as_ref().map(Rows::origin),
             counts: None,
             ledger,
             key: &key,

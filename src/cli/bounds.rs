@@ -4,7 +4,7 @@ use super::output::{columns, figure};
 use super::plan::sums;
 use super::refusal::failure;
 use super::signing::Signing;
-use super::{Failure, Outcome, output, release};
+use super::{Failure, Outcome, output, release, rows};
 use crate::cube::Quantity;
 use crate::face::Release;
 use crate::make::ReleaseOptions;
@@ -39,9 +39,8 @@ pub(super) struct Args {
     /// The share of rows that may be beyond either bound that is suggested
     #[arg(long, value_name = "SHARE", default_value_t = 0.01)]
     beyond: f64,
-    /// Read the rows from here instead of the spec's file: a file, a folder, or a pattern such as "rows/*.parquet"
-    #[arg(long, value_name = "PATH")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    rows: rows::Args,
     /// The folder for the release
     #[arg(long, value_name = "DIR", default_value = "out")]
     out: PathBuf,
@@ -101,10 +100,8 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
         return wrong("there are 999 such files already");
     };
     let counting = bounds::counting(&spec, &all, budget, number).map_err(failure)?;
-    let mut options = ReleaseOptions::new().out(&args.out).watch(watch).warn(output::warn);
-    if let Some(path) = &args.data {
-        options = options.data(path.clone());
-    }
+    let options = ReleaseOptions::new().out(&args.out).watch(watch).warn(output::warn);
+    let mut options = args.rows.given(&spec, options)?;
     if let Some(path) = &args.ledger {
         options = options.ledger(path.clone());
     }

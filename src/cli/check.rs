@@ -1,7 +1,7 @@
 //! `margins check`: all that is wrong with the data, for its holder.
 
 use super::output::{counted, grouped};
-use super::{Failure, Outcome, output};
+use super::{Failure, Outcome, output, rows};
 use crate::cube::Quantity;
 use crate::secret::ingest::{self, Means, Problem, Report};
 use crate::spec;
@@ -21,9 +21,8 @@ use std::sync::Arc;
 pub(super) struct Args {
     /// The spec
     spec: PathBuf,
-    /// Read the rows from here instead of the spec's file: a file, a folder, or a pattern such as "rows/*.parquet"
-    #[arg(long, value_name = "PATH")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    rows: rows::Args,
     /// Print the private counts even if standard output is not a terminal
     #[arg(long)]
     print_private_counts: bool,
@@ -41,13 +40,12 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
         ));
     }
     let spec = spec::load(&args.spec).map_err(super::refusal::spec_failure)?;
-    let own = spec.data.as_ref().map(|data| data.path.clone());
-    let path = args.data.clone().or(own).ok_or(crate::compile::CompileError::NoData)?;
+    let rows = args.rows.of(&spec)?.ok_or(crate::compile::CompileError::NoData)?;
     let means = Means { watch: watch.clone(), ..Means::default() };
-    let report = ingest::check(&spec, &path, &means)?;
+    let report = ingest::check(&spec, rows.origin(), &means)?;
     match args.json {
-        true => output::json(&(json(&report, &path) + "\n"))?,
-        false => output::print(&text(&report, &output::path(&path)))?,
+        true => output::json(&(json(&report, rows.name()) + "\n"))?,
+        false => output::print(&text(&report, &output::path(rows.name())))?,
     }
     if report.passed() { Ok(()) } else { Err(Failure::Refuted) }
 }

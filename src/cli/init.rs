@@ -1,10 +1,11 @@
 //! `margins init`: draft a spec from a data file.
 
-use super::{Failure, Outcome, output};
-use crate::secret::ingest;
-use crate::spec::Format;
+use super::rows::Rows;
+use super::{Failure, Outcome, output, rows};
+use crate::secret::ingest::{self, DataFile};
 #[cfg(feature = "parquet")]
 use crate::spec::{DraftError, Drawn};
+use crate::spec::{Format, Part};
 use crate::watch::Watch;
 use std::path::{Path, PathBuf};
 
@@ -19,8 +20,11 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  margins init survey.csv --out survey.toml\n  margins plan survey.toml")]
 pub(super) struct Args {
-    /// A data file, a folder of them, or a pattern such as "rows/*.parquet": Parquet or CSV
+    /// A data file, a folder of them, a pattern such as "rows/*.parquet", or - for standard input: Parquet or CSV
     data: PathBuf,
+    /// With -: the format of standard input, csv or parquet
+    #[arg(long, value_name = "FORMAT", value_parser = rows::format)]
+    format: Option<Format>,
     /// Write the draft to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -30,25 +34,20 @@ pub(super) struct Args {
 }
 
 /// The draft of a spec for files of either format.
-fn draft(data: &Path, folder: &Path, lists: Option<&mut Vec<(String, String)>>) -> Result<String, Failure> {
-    let found = ingest::files_of(None, data)?;
-    let files: Vec<PathBuf> = found.iter().map(|file| file.path.clone()).collect();
-    let parquet = |path: &PathBuf| {
-        crate::files::open(path).is_ok_and(|mut file| {
-            let mut start = [0; 4];
-            std::io::Read::read_exact(&mut file, &mut start).is_ok() && &start == b"PAR1"
-        })
-    };
-    if found.iter().all(|file| file.format == Format::Csv) && !files.first().is_some_and(parquet) {
-        return Ok(crate::spec::draft(&files, data, folder, lists)?);
+fn draft(rows: &Rows, folder: &Path, lists: Option<&mut Vec<(String, String)>>) -> Result<String, Failure> {
+    let files = ingest::files_of(None, rows.origin())?;
+    let data = rows.path();
+    if files.iter().all(|file| file.format == Format::Csv) && !files.first().is_some_and(is_parquet) {
+        let parts: Vec<Part<'_>> = files.iter().map(part).collect();
+        return Ok(crate::spec::draft(&parts, data, folder, lists)?);
     }
     #[cfg(not(feature = "parquet"))]
     return Err(ingest::IngestError::NoParquet.into());
     #[cfg(feature = "parquet")]
     {
         let mut drawn: Option<Drawn> = None;
-        for path in &files {
-            let names = |what| DraftError::Names { path: path.display().to_string(), what };
+        for file in &files {
+            let names = |what| DraftError::Names { path: file.named().display().to_string(), what };
             let begin = |columns: Vec<_>| match drawn.take() {
                 Some(mut drawn) => match drawn.has(&columns) {
                     true => Ok(drawn),
@@ -57,18 +56,32 @@ fn draft(data: &Path, folder: &Path, lists: Option<&mut Vec<(String, String)>>) 
                 None => Ok(Drawn::new(columns).map_err(names)?),
             };
             let row = |drawn: &mut Drawn, row: &[String]| drawn.row(row.iter().map(String::as_str));
-            drawn = Some(ingest::all_of_parquet(path, begin, row)?);
+            drawn = Some(ingest::all_of_parquet(file, begin, row)?);
         }
         let drawn = drawn.ok_or_else(|| DraftError::Nothing(data.display().to_string()))?;
         Ok(drawn.draft(data, folder, lists)?)
     }
 }
 
+/// Whether it is Parquet, whatever its name says.
+fn is_parquet(file: &DataFile) -> bool {
+    let mut start = [0; 4];
+    let read = file.unpacked().and_then(|mut file| std::io::Read::read_exact(&mut file, &mut start));
+    read.is_ok() && &start == b"PAR1"
+}
+
+/// It as text.
+fn part(file: &DataFile) -> Part<'_> {
+    let keys = file.keys.iter().map(|(name, value)| (name.clone(), value.to_string())).collect();
+    Part { name: file.named().display().to_string(), keys, open: Box::new(|| file.unpacked()) }
+}
+
 pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let folder = args.out.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
     let mut lists = Vec::new();
     // What goes to standard output has no folder where lists could lie.
-    let draft = draft(&args.data, folder, args.out.is_some().then_some(&mut lists))?;
+    let rows = Rows::named(&args.data, args.format, None)?;
+    let draft = draft(&rows, folder, args.out.is_some().then_some(&mut lists))?;
     let json = |value: serde_json::Value| output::json(&(value.to_string() + "\n"));
     let Some(out) = &args.out else {
         return if args.json { json(serde_json::json!({ "spec": draft })) } else { output::print(&draft) };

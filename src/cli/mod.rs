@@ -33,6 +33,7 @@ pub mod query;
 mod records;
 mod refusal;
 mod release;
+mod rows;
 mod schema;
 mod sign;
 mod signing;

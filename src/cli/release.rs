@@ -3,7 +3,7 @@
 use super::output::{counted, figure, grouped, short, sql_name};
 use super::refusal::failure;
 use super::signing::Signing;
-use super::{Outcome, output};
+use super::{Outcome, output, rows};
 use crate::compile::{Job, Released};
 use crate::make::{MadeRelease, ReleaseOptions, account};
 use crate::planner::Planned;
@@ -27,11 +27,10 @@ use std::path::{Path, PathBuf};
 pub(super) struct Args {
     /// The spec
     spec: PathBuf,
-    /// Read the rows from here instead of the spec's file: a file, a folder, or a pattern such as "rows/*.parquet"
-    #[arg(long, value_name = "PATH")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    rows: rows::Args,
     /// Read counts instead of rows: the answer to the statement of `margins plan --sql`, as .csv or .parquet
-    #[arg(long, value_name = "PATH", conflicts_with = "data")]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["data", "format"])]
     counts: Option<PathBuf>,
     /// The folder for the release
     #[arg(long, value_name = "DIR", default_value = "out")]
@@ -82,8 +81,7 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
             !asks || output::confirm("Charge again? [y/N] ")
         });
     for (path, set) in [
-        (&args.data, ReleaseOptions::data as fn(_, PathBuf) -> _),
-        (&args.counts, ReleaseOptions::counts),
+        (&args.counts, ReleaseOptions::counts as fn(_, PathBuf) -> _),
         (&args.ledger, ReleaseOptions::ledger),
         (&args.extends, ReleaseOptions::extends),
     ] {
@@ -91,6 +89,10 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
             options = set(options, path.clone());
         }
     }
+    let options = match args.counts {
+        Some(_) => options,
+        None => args.rows.given(&spec, options)?,
+    };
     let made = spec.release(args.signing.of(options)).map_err(failure)?;
     if args.json { output::json(&json(&made)) } else { output::print(&text(&made)) }
 }

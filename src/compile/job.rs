@@ -20,7 +20,7 @@ use crate::release::{
     claims, file_name, texts, wire,
 };
 use crate::secret::count::Data;
-use crate::secret::ingest::{self, IngestError, Means, Memory};
+use crate::secret::ingest::{self, IngestError, Means, Memory, Origin};
 use crate::secret::measure::MeasureError;
 use crate::secret::noise::Entropy;
 use crate::spec::{Format, Spec, Unit};
@@ -375,10 +375,10 @@ impl<'a> Draft<'a> {
     }
 
     /// Reads the data as the spec says.
-    pub(super) fn read(&self, spec: &Spec, path: &Path, means: &Means) -> Result<Data, IngestError> {
+    pub(super) fn read(&self, spec: &Spec, from: Origin<'_>, means: &Means) -> Result<Data, IngestError> {
         match self {
-            Draft::Tables(tables) => tables.read(spec, path, means),
-            Draft::Projection(_) => Ok(ingest::read(spec, path, means)?.into()),
+            Draft::Tables(tables) => tables.read(spec, from, means),
+            Draft::Projection(_) => Ok(ingest::read(spec, from, means)?.into()),
         }
     }
 

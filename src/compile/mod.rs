@@ -49,7 +49,7 @@ use crate::release::claims::{self, ClaimError};
 use crate::release::{Amount, ReleaseError, SealError, Sealed, SigningKey};
 use crate::secret::count::Data;
 use crate::secret::count::given::GivenError;
-use crate::secret::ingest::{self, Frame, IngestError, Means};
+use crate::secret::ingest::{self, Frame, IngestError, Means, Origin};
 use crate::secret::measure::MeasureError;
 use crate::secret::noise::{Entropy, NoiseError};
 use crate::spec::{Format, Spec, SpecErrors};
@@ -187,7 +187,7 @@ pub struct Options<'a> {
     /// The folder of the release.
     pub out: &'a Path,
     /// Instead of the spec's own data file.
-    pub data: Option<&'a Path>,
+    pub data: Option<Origin<'a>>,
     /// Instead of rows the counts that [`statement`] asks for.
     pub counts: Option<&'a Path>,
     /// The ledger file.
@@ -293,16 +293,15 @@ fn kept(named: usize, all: usize, out: &Path) -> String {
 }
 
 /// The data file of a release: the one given, or the spec's own.
-fn data_file(spec: &Spec, options: &Options<'_>) -> Result<PathBuf, CompileError> {
-    let given = options.data.map(Path::to_owned);
-    given.or_else(|| spec.data.as_ref().map(|d| d.path.clone())).ok_or(CompileError::NoData)
+fn data_file<'a>(spec: &'a Spec, options: &Options<'a>) -> Result<Origin<'a>, CompileError> {
+    options.data.or_else(|| spec.data.as_ref().map(|d| (&d.path).into())).ok_or(CompileError::NoData)
 }
 
 /// Refuses a spec whose hierarchy or rows are the data itself: they would be published with it. Names and places are compared
 /// when a spec is read; here the contents are.
-fn keep_data_out(spec: &Spec, data: &Path) -> Result<(), CompileError> {
+fn keep_data_out(spec: &Spec, data: Origin<'_>) -> Result<(), CompileError> {
     for file in ingest::files(spec, data)? {
-        let failed = |e| CompileError::Compare(file.path.clone(), e);
+        let failed = |e| CompileError::Compare(file.named(), e);
         for (name, bytes) in &spec.attachments {
             if file.has_lines(bytes).map_err(failed)? {
                 return Err(CompileError::Sealed(name.clone()));
@@ -314,20 +313,20 @@ fn keep_data_out(spec: &Spec, data: &Path) -> Result<(), CompileError> {
 
 /// Where the counts are made from.
 enum Source<'a> {
-    File(PathBuf),
+    File(Origin<'a>),
     Memory(&'a Frame),
-    Counts(PathBuf),
+    Counts(&'a Path),
 }
 
 impl Source<'_> {
     fn read(&self, draft: &Draft<'_>, spec: &Spec, means: &Means) -> Result<Data, CompileError> {
         match self {
-            Source::File(path) => {
-                keep_data_out(spec, path)?;
-                Ok(draft.read(spec, path, means)?)
+            Source::File(from) => {
+                keep_data_out(spec, *from)?;
+                Ok(draft.read(spec, *from, means)?)
             }
             Source::Counts(path) => {
-                keep_data_out(spec, path)?;
+                keep_data_out(spec, (*path).into())?;
                 draft.given(spec, path)
             }
             Source::Memory(frame) => {
@@ -359,7 +358,7 @@ pub(crate) fn release_with(
     means.watch.note(UNSPENT);
     let data = match (frame, options.counts) {
         (Some(frame), _) => Ok(Source::Memory(frame)),
-        (None, Some(counts)) => Ok(Source::Counts(counts.to_owned())),
+        (None, Some(counts)) => Ok(Source::Counts(counts)),
         (None, None) => data_file(spec, &options).map(Source::File),
     };
     made(spec, planned, options, data, means, consent).map_err(|e| spent(e, &means.watch))
@@ -376,7 +375,7 @@ fn made(
     spec.confirmed()?;
     let watch = &means.watch;
     let rows = match &data {
-        Ok(Source::File(path)) => Some(ingest::format(spec, path)),
+        Ok(Source::File(from)) => Some(ingest::format(spec, *from)),
         Ok(Source::Memory(_)) | Err(_) => Some(Format::Csv),
         Ok(Source::Counts(_)) => None,
     };

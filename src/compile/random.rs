@@ -131,7 +131,7 @@ proptest! {
         let key = SigningKey::throw_away().unwrap();
         let options = Options {
             out: dir.path(),
-            data: Some(&data),
+            data: Some((&data).into()),
             counts: None,
             ledger: &ledger,
             key: &key,

@@ -347,7 +347,7 @@ fn released(dir: &Path, spec: &Spec) -> Released {
     let key = SigningKey::throw_away().unwrap();
     let options = Options {
         out: dir,
-        data: Some(&data),
+        data: Some((&data).into()),
         counts: None,
         ledger: &dir.join("ledger.jsonl"),
         key: &key,

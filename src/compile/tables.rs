@@ -15,7 +15,7 @@ use crate::release::{FORMAT, Kind, SealError, Writer, channels, exact};
 use crate::secret::Charged;
 use crate::secret::count::Data;
 use crate::secret::count::given::GivenError;
-use crate::secret::ingest::{IngestError, Means, Memory};
+use crate::secret::ingest::{IngestError, Means, Memory, Origin};
 use crate::secret::measure::{Copies, ExactTables, MeasureError, exact_tables, has_room, measure_copies};
 use crate::secret::noise::Entropy;
 use crate::spec::Spec;
@@ -94,8 +94,8 @@ impl<'a> Tables<'a> {
     }
 
     /// Reads rows as `spec` says, and counts what the plan's tables need.
-    pub(super) fn read(&self, spec: &Spec, path: &Path, means: &Means) -> Result<Data, IngestError> {
-        Data::read(spec, &self.spec.cube, &wanted(self.plan()), path, means)
+    pub(super) fn read(&self, spec: &Spec, from: Origin<'_>, means: &Means) -> Result<Data, IngestError> {
+        Data::read(spec, &self.spec.cube, &wanted(self.plan()), from, means)
     }
 
     /// The same from counts that somebody else made.

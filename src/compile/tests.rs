@@ -288,7 +288,7 @@ fn the_data_is_opened_last() {
     let refused = |spec: &Spec, out: &Path, ledger: &Path| {
         let options = Options {
             out,
-            data: Some(&absent),
+            data: Some((&absent).into()),
             counts: None,
             ledger,
             key: &key,
@@ -491,7 +491,7 @@ fn threads_and_counts_make_no_difference() {
         let data = dir.path().join("rows.csv");
         let options = Options {
             out: &out,
-            data: counts.is_none().then_some(data.as_path()),
+            data: counts.is_none().then(|| data.as_path().into()),
             counts,
             ledger: &out.join("ledger.jsonl"),
             key: &key,

@@ -8,7 +8,7 @@ use crate::compile::{self, Job, Options, Released};
 use crate::ledger::{Chain, Charge};
 use crate::release::SignerKind;
 use crate::release::keys::SigningKey;
-use crate::secret::ingest::Means;
+use crate::secret::ingest::{Means, Origin};
 use crate::secret::noise::Entropy;
 use crate::spec::Spec;
 use crate::visible::visible;
@@ -127,7 +127,7 @@ fn make_signed(
     let day = today();
     let engine = Options {
         out,
-        data: options.data.as_deref(),
+        data: options.piped.as_ref().map(Origin::Piped).or(options.data.as_deref().map(Origin::Path)),
         counts: options.counts.as_deref(),
         ledger: &ledger,
         key,

@@ -1,7 +1,7 @@
 //! How a plan or a release is made, where it is not as the spec says.
 
 use super::charging::Charging;
-use crate::secret::ingest::{Frame, Memory};
+use crate::secret::ingest::{Frame, Memory, Piped};
 use crate::watch::Watch;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
@@ -62,6 +62,7 @@ pub(super) type Passphrase<'a> = Box<dyn FnOnce(&Path) -> Result<Zeroizing<Strin
 #[must_use = "options do nothing until a release is made with them"]
 pub struct ReleaseOptions<'a> {
     pub(super) data: Option<PathBuf>,
+    pub(super) piped: Option<Piped>,
     pub(super) counts: Option<PathBuf>,
     pub(super) rows: Option<&'a Frame>,
     pub(super) key: Option<PathBuf>,
@@ -84,6 +85,7 @@ impl Default for ReleaseOptions<'_> {
     fn default() -> Self {
         ReleaseOptions {
             data: None,
+            piped: None,
             counts: None,
             rows: None,
             key: None,
@@ -114,6 +116,11 @@ impl<'a> ReleaseOptions<'a> {
     pub fn data(mut self, path: impl Into<PathBuf>) -> Self {
         self.data = Some(path.into());
         self
+    }
+
+    /// Reads the rows that come through a pipe, wherever the spec says its data is.
+    pub(crate) fn piped(self, rows: Piped) -> Self {
+        ReleaseOptions { piped: Some(rows), ..self }
     }
 
     /// Takes the counts that [the statement of a plan](crate::PlannedRelease::statement) gave, instead of rows.

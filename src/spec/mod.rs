@@ -49,7 +49,7 @@ pub(crate) use day_format::{DayFormat, clock};
 pub use diagnostic::{Diagnostic, SpecErrors};
 pub(crate) use digits::Digits;
 #[cfg(feature = "compile")]
-pub use draft::{DraftError, Drawn, Holds, draft};
+pub use draft::{DraftError, Drawn, Holds, Part, draft};
 pub use parse::parse;
 pub(crate) use parse::{MOST_EFFORT, parse_within, size as size_of};
 pub(crate) use projection::size;
@@ -63,6 +63,8 @@ pub(crate) use types::{
 };
 
 pub(crate) use files::{read_regular, regular};
+#[cfg(feature = "compile")]
+pub(crate) use words::FORMATS;
 
 pub(crate) use files::MAX_SPEC;
 use files::{Files, MAX_ATTACHED};
@@ -71,6 +73,8 @@ use std::path::Path;
 /// How a line begins that `margins init` suggests. It came from the data and would be published with the spec: there is no release before it is
 /// gone.
 const SUGGESTION: &str = "#?";
+/// Where rows are that come through standard input.
+pub(crate) const PIPE: &str = "-";
 
 /// Reads a spec file and the files it refers to. Does not touch the data.
 pub fn load(path: &Path) -> Result<Spec, SpecErrors> {

@@ -88,7 +88,7 @@ pub(super) const DATA: Keys = Keys {
         required(
             "path",
             Shape::Text,
-            "a file, a folder, or a pattern such as `rows/part-*.parquet`, relative to the spec. An absolute path draws a warning: it would \
+            "a file, a folder, or a pattern such as `rows/part-*.parquet`, relative to the spec; `-` is standard input, for the command. An absolute path draws a warning: it would \
              publish the names of folders and people",
         ),
         key(
@@ -728,7 +728,10 @@ fn data(value: &Value<'_>, origin: &Path, sink: &mut Sink) -> Option<Data> {
     if sink.count() > before {
         return None;
     }
-    let path = origin.parent().unwrap_or(Path::new("")).join(path?.0);
+    let path = match path?.0 {
+        super::PIPE => super::PIPE.into(),
+        path => origin.parent().unwrap_or(Path::new("")).join(path),
+    };
     let csv =
         CsvOptions { delimiter: delimiter?, quote: quote?, columns, encoding: encoding?, numbers: numbers? };
     Some(Data { path, format: format?, csv, blanks: Blanks { empty: empty?, trim: trim? } })

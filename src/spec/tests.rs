@@ -343,7 +343,7 @@ fn the_example() {
 #[test]
 fn a_draft_of_the_example_loads() {
     let data = root().join("specs/data/town.csv");
-    let text = draft(std::slice::from_ref(&data), &data, &root().join("specs"), None).unwrap();
+    let text = draft(&[Part::from(&*data)], &data, &root().join("specs"), None).unwrap();
     assert!(text.contains("path = \"data/town.csv\""));
     let spec = read(&text).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(spec.cube.dimensions.len(), 5);

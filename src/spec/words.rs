@@ -12,7 +12,7 @@ use crate::release::Without;
 pub(super) const UNITS: Words<()> = &[("row", (), "every row is a unit")];
 
 /// `format`, and the endings of files.
-pub(super) const FORMATS: Words<Format> =
+pub(crate) const FORMATS: Words<Format> =
     &[("csv", Format::Csv, "delimited text"), ("parquet", Format::Parquet, "Apache Parquet")];
 
 /// `encoding`.

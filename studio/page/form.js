@@ -25,9 +25,9 @@ function labelled(label, control, size) {
 // A field of one value: `to` makes an edit of what is typed.
 function field(label, value, path, to, size, attributes) {
   const shown = value === undefined ? "" : String(value);
-  const several = to === list;
+  const several = to === list || attributes?.rows;
   const control = make(several ? "textarea" : "input", {
-    ...(several ? { rows: Math.min(6, shown.split("\n").length + 1) } : { type: "text" }), spellcheck: "false", ...attributes,
+    ...(to === list ? { rows: Math.min(6, shown.split("\n").length + 1) } : several ? {} : { type: "text" }), spellcheck: "false", ...attributes,
   });
   control.value = shown;
   let timer;
@@ -94,10 +94,10 @@ function levelsOf(dimension) {
   return [...new Set([dimension.name, ...own, ...days, ...(known || [])])];
 }
 
-// Tables that name a dimension name it by its new name, too.
-function renamed(form, from, to) {
+// Tables that name a dimension or an amount name it by its new name, too.
+function renamed(form, from, to, keys = ["of", "among"]) {
   const name = (level) => (level === from ? to : level.startsWith(`${from}.`) ? to + level.slice(from.length) : level);
-  return (form.table || []).flatMap((table, i) => ["of", "among"].filter((key) => Array.isArray(table[key]) && table[key].some((l) => name(l) !== l))
+  return (form.table || []).flatMap((table, i) => keys.filter((key) => Array.isArray(table[key]) && table[key].some((l) => name(l) !== l))
     .map((key) => ({ path: ["table", i, key], set: table[key].map(name) })));
 }
 
@@ -136,6 +136,24 @@ function remember(event, name) {
   else now.open.delete(name);
 }
 
+// A name that tables follow, so that nothing is done before it is finished.
+function nameOf(form, { name }, path, keys) {
+  const control = make("input", { type: "text", spellcheck: "false", value: name || "", onchange: () => {
+    const to = control.value.trim();
+    if (to && to !== name) edit([{ path, set: to }, ...renamed(form, name, to, keys)], { redraw: true });
+  } });
+  return labelled("Name", control);
+}
+
+// A name that none of these has.
+function freeName(all, name) {
+  let free = name;
+  for (let n = 2; all.some((one) => one.name === free); n++) free = `${name}${n}`;
+  return free;
+}
+
+const listed = (all) => (Array.isArray(all) ? all : []);
+
 function dimension(form, dimension, i) {
   const at = (key) => ["dimension", i, key];
   const kind = KINDS.find(([key]) => dimension[key] !== undefined);
@@ -143,25 +161,38 @@ function dimension(form, dimension, i) {
     const [, , start] = KINDS.find(([key]) => key === next) || [];
     if (start) edit([...KINDS.map(([key]) => ({ path: at(key) })), { path: at("levels") }, { path: at(next), ...start }], { redraw: true });
   };
-  // Its tables follow, so that nothing is done before the name is finished.
-  const name = make("input", { type: "text", spellcheck: "false", value: dimension.name || "", onchange: () => {
-    const to = name.value.trim();
-    if (to && to !== dimension.name) edit([{ path: at("name"), set: to }, ...renamed(form, dimension.name, to)], { redraw: true });
-  } });
-  return entry(`Dimension ${dimension.name}`, make("div", { class: "fields" }, labelled("Name", name),
+  return entry(`Dimension ${dimension.name}`, make("div", { class: "fields" }, nameOf(form, dimension, at("name")),
     choice("Values", kind ? kind[0] : "other", [...KINDS.map(([key, text]) => [key, text]), ...(kind ? [] : [["other", "in the text"]])], become),
     remove(`the dimension ${dimension.name}`, ["dimension", i])),
   make("div", { class: "fields" }, values(dimension, at)), levels(dimension, at));
 }
 
 function dimensions(form) {
-  const all = Array.isArray(form.dimension) ? form.dimension : [];
-  const fresh = () => {
-    let name = "new";
-    for (let n = 2; all.some((d) => d.name === name); n++) name = `new${n}`;
-    edit([{ path: ["dimension", all.length], set: { name, categories: ["yes", "no"] } }], { redraw: true });
-  };
-  return part("Dimensions", all.map((d, i) => dimension(form, d, i)), button("Add a dimension", fresh));
+  const all = listed(form.dimension);
+  const add = () => edit([{ path: ["dimension", all.length], set: { name: freeName(all, "new"), categories: ["yes", "no"] } }], { redraw: true });
+  return part("Dimensions", all.map((d, i) => dimension(form, d, i)), button("Add a dimension", add));
+}
+
+// ---- amounts -------------------------------------------------------------------------------------------------------------------------
+
+const MISSING = [["stop", "stop the release"], ["skip", "are in no sum and no mean"], ["zero", "count as 0"]];
+
+function amount(form, amount, i) {
+  const at = (key) => ["amount", i, key];
+  const rest = Object.keys(amount).filter((key) => !["name", "low", "high", "step", "missing", "unit"].includes(key));
+  return entry(`Amount ${amount.name}`, make("div", { class: "fields" }, nameOf(form, amount, at("name"), ["sum"]),
+    field("At least", amount.low, at("low"), needed(number), "narrow"), field("At most", amount.high, at("high"), needed(number), "narrow"),
+    remove(`the amount ${amount.name}`, ["amount", i])),
+  make("div", { class: "fields" }, field("In steps of", amount.step, at("step"), number, "narrow"), field("Unit", amount.unit, at("unit"), word, "narrow"),
+    choice("Empty cells", amount.missing || "stop", MISSING, (next) => edit([{ path: at("missing"), set: next }]))),
+  rest.length ? make("p", { class: "small more", text: `In the text: ${rest.join(", ")}` }) : null);
+}
+
+function amounts(form) {
+  const all = listed(form.amount);
+  const add = () => edit([{ path: ["amount", all.length], set: { name: freeName(all, "income"), low: 0, high: 100000 } }], { redraw: true });
+  return part("Amounts", make("p", { class: "small", text: "Numbers that rows have. Tick them in a table to publish their sums and means. Choose both ends without the data." }),
+    all.map((a, i) => amount(form, a, i)), button("Add an amount", add));
 }
 
 // ---- tables --------------------------------------------------------------------------------------------------------------------------
@@ -184,6 +215,21 @@ function ticks(form, chosen, changed) {
   }));
 }
 
+// Which amounts a table tells the sums of.
+function summed(form, chosen, path) {
+  const all = [...new Set([...listed(form.amount).map((a) => a.name), ...chosen])];
+  if (!all.length) return null;
+  return make("div", { class: "ticks" }, make("span", { class: "tick", text: "Sums of:" }), all.map((name) => {
+    const box = make("input", { type: "checkbox" });
+    box.checked = chosen.includes(name);
+    box.addEventListener("change", () => {
+      const next = box.checked ? [...chosen, name] : chosen.filter((other) => other !== name);
+      edit([next.length ? { path, set: next } : { path }], { redraw: true });
+    });
+    return make("span", { class: "tick" }, make("label", { class: "tick" }, box, name));
+  }));
+}
+
 function table(form, table, i) {
   const at = (key) => ["table", i, key];
   const kind = ["of", "every", "up_to"].find((key) => table[key] !== undefined) || "of";
@@ -196,20 +242,69 @@ function table(form, table, i) {
   const plain = new Set(chosen.map((level) => (form.dimension || []).find((d) => levelsOf(d).includes(level)))).size === chosen.length;
   const by = (label, of) => (typeof table[of] === "object" ? make("span", { class: "small", text: `${label}: in the text` })
     : field(label, table[of], at(of), number, "narrow", { placeholder: of === "weight" ? "1" : "none" }));
-  const rest = Object.keys(table).filter((k) => !["of", "every", "up_to", "among", "weight", "margin"].includes(k));
+  const rest = Object.keys(table).filter((k) => !["of", "every", "up_to", "among", "weight", "margin", "sum"].includes(k));
   return entry(`Table ${name}`, make("div", { class: "fields" },
     choice("Table", kind, [["of", "this one"], ["every", "every so many dimensions"], ["up_to", "up to so many dimensions"]], become),
     kind === "of" ? null : field("Dimensions", table[kind], at(kind), needed(number), "narrow"),
     by("Weight", "weight"), by("Target ±", "margin"), remove(`the table ${name}`, ["table", i])),
   plain ? ticks(form, chosen, (levels) => edit([{ path: at(key), set: levels }], { redraw: true }))
     : field("Levels, one a line", chosen.join("\n"), at(key), list, "wide"),
+  summed(form, listed(table.sum), at("sum")),
   rest.length ? make("p", { class: "small more", text: `In the text: ${rest.join(", ")}` }) : null);
 }
 
 function tables(form) {
-  const all = Array.isArray(form.table) ? form.table : [];
+  const all = listed(form.table);
   return part("Tables", all.map((t, i) => table(form, t, i)),
     button("Add a table", () => edit([{ path: ["table", all.length], set: { of: [] } }], { redraw: true })));
+}
+
+// ---- questions and recipients --------------------------------------------------------------------------------------------------------
+
+function question(query, i) {
+  const at = (key) => ["query", i, key];
+  return entry(`Question ${i + 1}`, field("SQL", query.sql, at("sql"), needed(word), "wide", { rows: 3 }),
+    make("div", { class: "fields" }, field("Weight", query.weight, at("weight"), number, "narrow", { placeholder: "1" }),
+      field("Target ±", query.margin, at("margin"), number, "narrow", { placeholder: "none" }), remove(`question ${i + 1}`, ["query", i])));
+}
+
+function questions(form) {
+  const all = listed(form.query);
+  const first = (form.dimension || []).map((d) => d.name)[0];
+  const named = /^\w+$/.test(first) ? first : `"${first}"`;
+  const sql = `SELECT ${first ? `${named}, ` : ""}COUNT(*) FROM ${form.name || "it"}${first ? ` GROUP BY ${named}` : ""}`;
+  return part("Questions", make("p", { class: "small", text: "What people will ask in SQL: the plan is made for it, beside the tables." }),
+    all.map(question), button("Add a question", () => edit([{ path: ["query", all.length], set: { sql } }], { redraw: true })));
+}
+
+function recipient(form, recipient, i) {
+  const at = (key) => ["recipient", i, key];
+  const own = form.privacy || {};
+  const budgets = own.rho !== undefined ? ["rho"] : own.delta !== undefined ? ["epsilon", "rho"] : ["epsilon"];
+  const starts = { rho: { set: String(own.rho ?? "1/10") }, epsilon: { set: String(own.epsilon ?? "1/10") }, margin: { toml: "50" } };
+  const names = { rho: "its own ρ", epsilon: "its own ε", margin: "as precise as needed" };
+  const kind = Object.keys(names).find((key) => recipient[key] !== undefined) || budgets[0];
+  const become = (next) => edit([...Object.keys(names).map((key) => ({ path: at(key) })), { path: at(next), ...starts[next] }], { redraw: true });
+  return entry(`Recipient ${recipient.name}`, make("div", { class: "fields" }, field("Name", recipient.name, at("name"), needed(word)),
+    choice("Gets", kind, [...new Set([...budgets, "margin", kind])].map((key) => [key, names[key]]), become),
+    field({ rho: "ρ", epsilon: "ε", margin: "± for every cell" }[kind], recipient[kind], at(kind), needed(number), "narrow"),
+    remove(`the recipient ${recipient.name}`, ["recipient", i])));
+}
+
+function recipients(form) {
+  const all = listed(form.recipient);
+  const key = (form.privacy || {}).rho !== undefined ? "rho" : "epsilon";
+  const start = String((form.privacy || {})[key] ?? "1/2");
+  const { mode, mean, centres } = form.recipients || {};
+  const how = (next) => edit([{ path: ["recipients", "mode"], set: next }, ...(next === "shifted" ? [{ path: ["recipients", "mean"], toml: mean || "10" }]
+    : ["mean", "centres"].map((k) => ({ path: ["recipients", k] })))], { redraw: true });
+  const together = all.length || form.recipients ? make("div", { class: "fields" },
+    choice("Copies are", mode || "nested", [["nested", "nested: together they cost the dearest"], ["shifted", "apart, around secret centres"]], how),
+    mode === "shifted" ? field("Mean centre", mean, ["recipients", "mean"], number, "narrow") : null,
+    centres ? make("span", { class: "small", text: "centres: in the text" }) : null) : null;
+  return part("Recipients", make("p", { class: "small", text: "Copies for several parties, each as precise as it may have them. Without any, there is one file for everybody." }),
+    all.map((r, i) => recipient(form, r, i)), together,
+    button("Add a recipient", () => edit([{ path: ["recipient", all.length], set: { name: freeName(all, "copy"), [key]: start } }], { redraw: true })));
 }
 
 // ---- the strategy --------------------------------------------------------------------------------------------------------------------
@@ -224,11 +319,11 @@ function strategy(of = {}) {
     choice("Budget", of.budgets || "optimal", [["optimal", "divided best"], ["uniform", "divided evenly"]], set("budgets"))));
 }
 
-const KNOWN = ["name", "title", "privacy", "dimension", "table", "strategy"];
+const KNOWN = ["name", "title", "privacy", "dimension", "amount", "table", "query", "recipient", "recipients", "strategy"];
 
 function draw(form) {
   fields = 0;
   const rest = Object.keys(form).filter((key) => !KNOWN.includes(key));
-  $("form").replaceChildren(about(form), privacy(form.privacy), dimensions(form), tables(form), strategy(form.strategy),
+  $("form").replaceChildren(about(form), privacy(form.privacy), dimensions(form), amounts(form), tables(form), questions(form), recipients(form), strategy(form.strategy),
     ...(rest.length ? [make("p", { class: "small", text: `Only in the text below: ${rest.join(", ")}.` })] : []));
 }

@@ -107,6 +107,63 @@ def test_what_is_added_is_planned_and_saved(tab, margins, tmp_path):
     assert command(margins, tmp_path / "people.toml") == tab.plan()
 
 
+def test_amounts_questions_and_recipients(tab, margins, tmp_path):
+    tab = tab()
+    tab.write(SMALL)
+    tab.page.get_by_role("button", name="Add an amount").click()
+    tab.after("mistaken")  # No table tells its sums yet.
+    assert "income" in tab.text("#mistakes")
+    amount = tab.page.get_by_role("group", name="Amount income")
+    amount.get_by_label("Empty cells").select_option("skip")
+    tab.until("changed")
+    amount = tab.page.get_by_role("group", name="Amount income")
+    name = amount.get_by_label("Name", exact=True)
+    name.fill("pay")
+    name.press("Tab")
+    tab.page.wait_for_selector("[aria-label='Amount pay']")
+    tab.page.get_by_role("group", name="Table sex × age").get_by_label("pay", exact=True).click()
+    tab.until("planned")
+    assert tab.spec() == SMALL + 'sum = ["pay"]\n\n[[amount]]\nname = "pay"\nlow = 0\nhigh = 100000\nmissing = "skip"\n'
+    assert [s["amount"]["name"] for s in tab.plan()["sums"]] == ["pay"] and "Sums of pay" in tab.text("#plan")
+    # A name that changes is changed in the tables, too.
+    name = tab.page.get_by_role("group", name="Amount pay").get_by_label("Name", exact=True)
+    name.fill("wage")
+    name.press("Tab")
+    tab.after()
+    assert 'sum = ["wage"]' in tab.spec() and tab.plan()["sums"][0]["amount"]["name"] == "wage"
+    tab.page.get_by_role("button", name="Add a question").click()
+    tab.after()
+    question = tab.page.get_by_role("group", name="Question 1")
+    assert question.get_by_label("SQL").input_value() == "SELECT sex, COUNT(*) FROM small GROUP BY sex"
+    question.get_by_label("SQL").fill("SELECT COUNT(*) FROM small WHERE age < 18")
+    tab.after()
+    question.get_by_label("Weight").fill("2")
+    tab.after()
+    assert any(t.get("sql", "").endswith("age < 18") for t in tab.plan()["tables"])
+    question.get_by_role("button", name="Remove question 1").click()
+    tab.after()
+    tab.page.get_by_role("button", name="Add a recipient").click()
+    tab.after()
+    tab.page.get_by_role("button", name="Add a recipient").click()
+    tab.after()
+    second = tab.page.get_by_role("group", name="Recipient copy2")
+    second.get_by_label("Gets").select_option("margin")
+    tab.after()
+    assert [r["name"] for r in tab.plan()["recipients"]["recipients"]] == ["copy", "copy2"]
+    tab.page.get_by_role("group", name="Recipient copy2").get_by_label("± for every cell").fill("30")
+    tab.after()
+    (tmp_path / "edited.toml").write_text(tab.spec())
+    assert command(margins, tmp_path / "edited.toml") == tab.plan()
+    for gone in ["recipient copy2", "recipient copy"]:
+        tab.page.get_by_role("button", name=f"Remove the {gone}", exact=True).click()
+        tab.after()
+    tab.page.get_by_role("group", name="Table sex × age").get_by_label("wage", exact=True).click()
+    tab.after("mistaken")
+    tab.page.get_by_role("button", name="Remove the amount wage").click()
+    tab.after()
+    assert tab.spec().strip() == SMALL.strip()
+
+
 def test_a_mistake_is_the_command_s_at_its_place(tab, margins, tmp_path):
     tab = tab()
     wrong = SMALL.replace('of = ["sex", "age"]', 'of = ["sex", "agee"]  # ± ŝ')

@@ -105,3 +105,64 @@ fn closed_and_full_outputs() {
         }
     }
 }
+
+/// Rows on standard input are those of a file: `check`, `init` and `release` read them, and nothing is guessed of what they are.
+#[test]
+fn rows_on_standard_input() {
+    let folder = folder();
+    let rows = std::fs::read(folder.path().join("data/people.csv")).unwrap();
+    let piped = |words: &[&str], rows: &[u8]| {
+        let mut child = margins(folder.path())
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // What is refused before reads nothing.
+        let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), rows);
+        let done = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        (done.status.code(), String::from_utf8(done.stdout).unwrap(), said)
+    };
+    let counts = |words: &[&str]| {
+        let made = piped(words, &rows);
+        assert_eq!(made.0, Some(0), "{words:?}: {}", made.2);
+        let asked = ["query", "out/v1-residual.margins", "SELECT * FROM v1-residual GROUP BY sex", "--csv"];
+        piped(&asked, b"").1
+    };
+    let release = ["release", "residual.toml", "--insecure-seed", "1"];
+    let expected = counts(&release);
+    assert!(expected.lines().count() > 2, "{expected}");
+    let again = [&release[..], &["--replace", "--data", "-"]].concat();
+    assert_eq!(counts(&again), expected);
+    assert_eq!(counts(&[&again[..], &["--format", "csv"]].concat()), expected);
+    let check = ["check", "residual.toml", "--print-private-counts", "--data", "-"];
+    let checked = piped(&check, &rows);
+    assert!(checked.0 == Some(0) && checked.1.contains("standard input: "), "{checked:?}");
+    let wrong = piped(&check, b"sex\nF\n");
+    assert!(wrong.0 == Some(1) && wrong.1.contains("no column \"age\" among its 1"), "{wrong:?}");
+    for (words, refused) in [
+        (&["init", "-"][..], "what is on standard input? Say --format csv or --format parquet"),
+        (&["init", "data/people.csv", "--format", "csv"], "--format is for standard input"),
+        (&["init", "-", "--format", "parquet"], "the Parquet file has no readable footer"),
+        (&["init", "-", "--format", "json"], "csv or parquet"),
+        (&["release", "residual.toml", "--format", "csv"], "--data <PATH>"),
+    ] {
+        let (code, _, said) = piped(words, &rows);
+        assert!(code == Some(2) && said.replace("\n       ", " ").contains(refused), "{words:?}: {said}");
+    }
+    // A draft of a pipe is of a pipe.
+    let drafted = piped(&["init", "-", "--format", "csv", "--out", "drafted.toml"], &rows);
+    assert_eq!(drafted.0, Some(0), "{}", drafted.2);
+    let draft = std::fs::read_to_string(folder.path().join("drafted.toml")).unwrap();
+    assert!(draft.contains("path = \"-\"                  # standard input\nformat = \"csv\"\n"), "{draft}");
+    let lines = draft.lines().filter(|line| !line.starts_with("#?"));
+    let ready: String =
+        lines.map(|line| line.replace("confirmed = false", "confirmed = true") + "\n").collect();
+    std::fs::write(folder.path().join("drafted.toml"), ready).unwrap();
+    let made = piped(&["release", "drafted.toml", "--insecure-seed", "1"], &rows);
+    assert_eq!(made.0, Some(0), "{}", made.2);
+    let nothing = piped(&["check", "drafted.toml", "--print-private-counts"], b"");
+    assert!(nothing.0 == Some(2) && nothing.2.contains("the file is empty"), "{nothing:?}");
+}

@@ -42,7 +42,7 @@ pub(crate) fn released_in(dir: &Path, ledger: &str, text: &str, rows: &str, key:
     let spec = margins::spec::parse(text, Path::new("shop.toml"), read).unwrap_or_else(|e| panic!("{e}"));
     let options = Options {
         out: dir,
-        data: Some(&data),
+        data: Some((&data).into()),
         counts: None,
         ledger: &dir.join(ledger),
         key,

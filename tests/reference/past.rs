@@ -49,7 +49,7 @@ pub(crate) fn released(text: &str, rows: &str, key: &SigningKey) -> Vec<u8> {
         .unwrap_or_else(|e| panic!("{}", e.render(false)));
     let options = Making {
         out: folder.path(),
-        data: Some(&data),
+        data: Some((&data).into()),
         counts: None,
         ledger: &crate::ledger_of(&spec, key),
         key,

@@ -41,7 +41,7 @@ fn opened(text: &str, rows: &str, key: &SigningKey) -> Answers {
     let spec = read(text);
     let options = Making {
         out: folder.path(),
-        data: Some(&data),
+        data: Some((&data).into()),
         counts: None,
         ledger: &crate::ledger_of(&spec, key),
         key,

@@ -75,6 +75,9 @@ pub enum QueryError {
     /// What is not said of a quantile.
     #[error("MEDIAN and QUANTILE {0}")]
     Quantile(&'static str),
+    /// Where no places can be asked for.
+    #[error("RANK {0}")]
+    Rank(&'static str),
     /// What is not said of places.
     #[error("the probability of a place {0}")]
     Places(&'static str),

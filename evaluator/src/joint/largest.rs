@@ -16,7 +16,7 @@ use crate::posterior::ln_binomial;
 use std::collections::HashMap;
 
 /// A simulated critical value.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct MaxZ {
     /// How many standard errors each interval reaches.
     pub critical: f64,

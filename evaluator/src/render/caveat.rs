@@ -8,10 +8,11 @@ use super::table::brief;
 use super::{ResultFigure, ResultTable};
 use crate::release::Without;
 use crate::sql::Fate;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// Something that makes the numbers of an answer untrue besides noise.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Caveat {
     /// Rows of a unit beyond so many were left out before anything was counted.
     Truncated {

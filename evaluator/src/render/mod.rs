@@ -34,13 +34,16 @@ pub(crate) use table::{WIDTH, rough};
 pub(crate) use together::Together;
 
 use crate::cube::Categories;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// An answer, ready to show.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ResultTable {
     /// The columns, in the order of SELECT.
     pub columns: Vec<ResultColumn>,
+    /// Which of them say what people call the codes of the column before: ascending.
+    pub labels: Vec<usize>,
     /// The rows: one cell for each column.
     pub rows: Vec<Vec<ResultCell>>,
     /// The probability with which each interval covers, such as 0.95.
@@ -58,7 +61,7 @@ pub struct ResultTable {
 }
 
 /// A column's name and kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultColumn {
     /// What it is called.
     pub name: String,
@@ -67,7 +70,7 @@ pub struct ResultColumn {
 }
 
 /// What the cells of a column are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ColumnKind {
     /// Labels that are text.
     Text,
@@ -80,7 +83,7 @@ pub enum ColumnKind {
 }
 
 /// A cell.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ResultCell {
     /// The label of a group.
     Label(String),
@@ -91,7 +94,7 @@ pub enum ResultCell {
 }
 
 /// An estimate and what is known of its error. Bounds may be infinite.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ResultFigure {
     /// The estimate.
     pub estimate: f64,
@@ -147,6 +150,27 @@ impl ResultTable {
         ResultTable { columns, rows, level, ..ResultTable::default() }
     }
 
+    /// The same with these of its rows alone, in this order.
+    pub fn of_rows(&self, rows: impl IntoIterator<Item = usize>) -> ResultTable {
+        let mut out = ResultTable { rows: Vec::new(), parts: Vec::new(), ..self.clone() };
+        for at in rows {
+            let Some(row) = self.rows.get(at) else { continue };
+            out.rows.push(row.clone());
+            // Each keeps what `status` says of it.
+            let mut end = 0;
+            let part = self.parts.iter().find(|(rows, _)| {
+                end += rows;
+                at < end
+            });
+            match (out.parts.last_mut(), part) {
+                (Some((rows, own)), Some((_, status))) if own == status => *rows += 1,
+                (_, Some((_, status))) => out.parts.push((1, status.clone())),
+                (_, None) => {}
+            }
+        }
+        out
+    }
+
     /// Answers to several questions below each other, with the names of the first; `None` where their columns do not fit.
     pub(crate) fn below(tables: Vec<ResultTable>) -> Option<ResultTable> {
         let parts = tables.iter().map(|t| (t.rows.len(), t.status().unwrap_or_default())).collect();
@@ -196,34 +220,31 @@ impl ResultTable {
 
     /// The same with a column of labels beside each column of codes where any of the tables has one: empty where a table has none.
     pub(crate) fn with_labels_alike(tables: &mut [ResultTable]) {
-        let beside = |table: &ResultTable, at: usize| {
-            let [code, label] = [at.checked_sub(1), Some(at)].map(|at| table.columns.get(at?));
-            let (Some(code), Some(label)) = (code, label) else { return false };
-            let is_label = |kind| matches!(kind, ColumnKind::Text | ColumnKind::Integer);
-            let end = label.name.strip_prefix(&code.name).and_then(|rest| rest.strip_prefix("_label"));
-            is_label(code.kind)
-                && label.kind == ColumnKind::Text
-                && end.is_some_and(|end| end.chars().all(|c| c == '_'))
-        };
-        let mut at = 1;
-        while tables.iter().any(|t| at < t.columns.len()) {
-            if tables.iter().any(|t| beside(t, at)) {
-                for table in tables.iter_mut() {
-                    let code = table.columns.get(at - 1);
-                    let code = code.filter(|c| matches!(c.kind, ColumnKind::Text | ColumnKind::Integer));
-                    let Some(code) = code.filter(|_| !beside(table, at)) else { continue };
-                    let mut name = format!("{}_label", code.name);
-                    while table.columns.iter().any(|c| c.name == name) {
-                        name.push('_');
-                    }
-                    table.columns.insert(at, ResultColumn { name, kind: ColumnKind::Text });
-                    for row in &mut table.rows {
-                        row.insert(at.min(row.len()), ResultCell::Label(String::new()));
-                    }
+        // By the number of the column of codes among those that are not beside another.
+        let named: BTreeSet<usize> = (tables.iter())
+            .flat_map(|t| {
+                t.labels.iter().zip(1..).filter_map(|(at, labels): (&usize, usize)| at.checked_sub(labels))
+            })
+            .collect();
+        for table in tables {
+            for (at, code) in named.iter().zip(0..).map(|(own, before)| (own + before + 1, own + before)) {
+                let label = |c: &&ResultColumn| matches!(c.kind, ColumnKind::Text | ColumnKind::Integer);
+                let Some(code) = table.columns.get(code).filter(label) else { continue };
+                if table.labels.contains(&at) {
+                    continue;
                 }
-                at += 1;
+                let mut name = format!("{}_label", code.name);
+                while table.columns.iter().any(|c| c.name == name) {
+                    name.push('_');
+                }
+                table.columns.insert(at, ResultColumn { name, kind: ColumnKind::Text });
+                for row in &mut table.rows {
+                    row.insert(at.min(row.len()), ResultCell::Label(String::new()));
+                }
+                table.labels.iter_mut().filter(|later| **later >= at).for_each(|later| *later += 1);
+                table.labels.push(at);
+                table.labels.sort_unstable();
             }
-            at += 1;
         }
     }
 

@@ -1,9 +1,10 @@
 //! How the intervals of one answer were made to cover all together.
 
 use crate::joint::MaxZ;
+use serde::{Deserialize, Serialize};
 
 /// What was done.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Together {
     /// How many intervals cover together.
     pub intervals: usize,

@@ -9,7 +9,7 @@ use super::predicate::named;
 use super::tree::{self, Args, Function, Node, Operator, Unary};
 use super::truth::{Truth, Undecided};
 use super::{Fate, LeftOut};
-use crate::cube::{Filter, Level, NoValue, Number, Quantity, Summand, Weighing};
+use crate::cube::{Filter, Level, NoValue, Number, Quantity, Summand, TooIntricate, Weighing};
 use std::sync::Arc;
 
 mod window;
@@ -72,9 +72,12 @@ impl Figures<'_> {
                             format!("write AVG({0}) or SUM({0}) if it is numeric", self.names.name(column)),
                         )
                     }
-                    None => {
-                        SqlError::new(format!("{} cannot be asked of a release", named(expr))).help(POSSIBLE)
-                    }
+                    None => SqlError::new(format!("{} cannot be asked of a release", named(expr))).help(
+                        match &expr.node {
+                            Node::Foreign("WITHIN GROUP") => super::quantile::POSSIBLE,
+                            _ => POSSIBLE,
+                        },
+                    ),
                 };
                 Err(error.at(expr.span()))
             }
@@ -147,15 +150,29 @@ impl Figures<'_> {
             }
             Name::Variance { sample, root } => {
                 let of = self.total(function, expr)?;
+                let root_of = |variance| if root { Expr::Root(Box::new(variance)) } else { variance };
                 if of.amounts.is_empty() {
-                    return Err(not_possible(function, expr));
+                    if let Some(weight) = self.names.weight() {
+                        let why = format!(
+                            "{} counts rows, and here rows have the weights {}",
+                            function.name, weight.name
+                        );
+                        return Err(SqlError::new(why)
+                            .at(expr.span())
+                            .help("ask for COUNT(*) by the values themselves"));
+                    }
+                    let present = self.present(function, expr)?.rows;
+                    let parts =
+                        from_middle(of.rows, &present).map_err(|e| SqlError::from(e).at(expr.span()))?;
+                    let [count, t, squares] = parts.map(|rows| self.add(rows, Summand::Rows));
+                    return Ok(root_of(spread(sample, count, t, squares)));
                 }
                 let alone = of.rows.is_nothing() && of.amounts.len() == 1;
                 let (quantity, rows) = of.amounts.into_iter().next().filter(|_| alone).ok_or_else(|| {
                     SqlError::new(format!("{} is only known of one amount", function.name)).at(expr.span())
                 })?;
                 let variance = self.variance(sample, &quantity, &rows);
-                return Ok(if root { Expr::Root(Box::new(variance)) } else { variance });
+                return Ok(root_of(variance));
             }
             Name::Sum => self.total(function, expr)?,
             Name::Count => self.present(function, expr)?,
@@ -174,14 +191,8 @@ impl Figures<'_> {
         let reach = quantity.reach() as f64;
         let largest = Expr::Mul(number(reach * reach), Box::new(count.clone()));
         let squares = Expr::Add(half(u), half(largest));
-        let below = match sample {
-            true => Expr::Sub(Box::new(count.clone()), number(1.0)),
-            false => count.clone(),
-        };
-        let over = |a: Expr, b: Expr| Box::new(Expr::Div(Box::new(a), Box::new(b)));
-        let square = Expr::Mul(over(t.clone(), below.clone()), over(t, count));
-        let difference = Expr::Sub(over(squares, below), Box::new(square));
-        Expr::Mul(number(quantity.half_step() * quantity.half_step()), Box::new(difference))
+        let variance = spread(sample, count, t, squares);
+        Expr::Mul(number(quantity.half_step() * quantity.half_step()), Box::new(variance))
     }
 
     /// The sum or the number of values, where rows have them by their categories and by amounts.
@@ -496,6 +507,29 @@ impl Argument {
     }
 }
 
+/// How many rows have a number, the sum of its distances from the middle, and that of their squares: smaller numbers than those from zero, and
+/// less noise.
+fn from_middle(values: Filter, present: &Filter) -> Result<[Filter; 3], TooIntricate> {
+    let known = values.weights.iter().copied().filter(|w| *w != 0.0);
+    let (lo, hi) = known.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), w| (w.min(lo), w.max(hi)));
+    let middle = if lo <= hi { f64::midpoint(lo, hi) } else { 0.0 };
+    let t = values.plus(&present.and(&Filter::constant(-middle))?)?;
+    let squares = t.and(&t)?;
+    Ok([present.clone(), t, squares])
+}
+
+/// The variance of `count` numbers from the sums of their distances from anywhere and of the squares of these, of a whole population or estimated from a
+/// sample: `(Σt² − (Σt)²/n)/n`, or over n − 1.
+fn spread(sample: bool, count: Expr, t: Expr, squares: Expr) -> Expr {
+    let below = match sample {
+        true => Expr::Sub(Box::new(count.clone()), Box::new(Expr::Number(1.0))),
+        false => count.clone(),
+    };
+    let over = |a: Expr, b: Expr| Box::new(Expr::Div(Box::new(a), Box::new(b)));
+    let square = Expr::Mul(over(t.clone(), below.clone()), over(t, count));
+    Expr::Sub(over(squares, below), Box::new(square))
+}
+
 /// The functions there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Name {
@@ -538,7 +572,10 @@ fn not_possible(function: &Function, expr: &tree::Expr) -> SqlError {
         true => format!("{} with DISTINCT or ALL", function.name),
         false => format!("the function {}", function.name),
     };
-    SqlError::new(format!("{what} cannot be asked of a release")).at(expr.span()).help(POSSIBLE)
+    let name = function.name.to_ascii_lowercase();
+    let quantile = ["percentile", "quantile", "median"].iter().any(|part| name.contains(part));
+    let possible = if quantile { super::quantile::POSSIBLE } else { POSSIBLE };
+    SqlError::new(format!("{what} cannot be asked of a release")).at(expr.span()).help(possible)
 }
 
 /// The one expression a function is taken of.

@@ -127,7 +127,7 @@ pub(crate) struct LeftOut {
 }
 
 /// What becomes of units that have no number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Fate {
     /// A SUM or AVG passes over them.
     NotAdded,

@@ -7,6 +7,9 @@ use super::literal::{Literal, literal};
 use super::tree::{self, Args, Node};
 use crate::cube::{Filter, Level, Number};
 
+/// What there is, for those who know it by another name.
+pub(super) const POSSIBLE: &str = "possible are MEDIAN(age) and QUANTILE(age, 0.9), of a dimension whose categories are numbers or do not overlap";
+
 impl Figures<'_> {
     /// The level and the share of `MEDIAN(age)` or `QUANTILE(age, 0.9)`; `None` for anything else.
     pub(super) fn quantile(&mut self, expr: &tree::Expr) -> Result<Option<(Level, f64)>, SqlError> {
@@ -43,10 +46,20 @@ impl Figures<'_> {
         let column = column?;
         let (level, name) = (self.names.level(column), self.names.name(column));
         let numbers = || (0..level.len()).map(|node| level.number(node));
-        if !level.is_numeric() || numbers().any(|n| n == Number::Several) {
-            return Err(SqlError::new(format!("{name} has no single numbers to take a quantile of"))
+        if !level.is_numeric() {
+            return Err(SqlError::new(format!("{name} has no numbers to take a quantile of"))
                 .at(of.span())
                 .help("a quantile is a value of a dimension whose categories are numbers"));
+        }
+        let mut ends: Vec<_> = level.bounds.iter().flatten().map(|b| (b.lo, b.hi, b.closed)).collect();
+        ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        ends.dedup_by(|a, b| (a.0, a.1) == (b.0, b.1));
+        if ends.windows(2).any(|two| two[1].0 < two[0].1 || (two[0].2 && two[1].0 == two[0].1)) {
+            return Err(SqlError::new(format!(
+                "categories of {name} overlap: a quantile has no place among them"
+            ))
+            .at(of.span())
+            .help(POSSIBLE));
         }
         let unknown: Vec<bool> = numbers().map(|n| n == Number::Unknown).collect();
         let dimension = &self.names.cube.dimensions[column.dim];

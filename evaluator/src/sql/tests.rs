@@ -1190,7 +1190,7 @@ fn rounding_and_patterns() {
 }
 
 #[test]
-fn quantiles_are_of_single_numbers() {
+fn quantiles_are_of_numbers() {
     let query = |sql: &str| Query::parse(sql, &town());
     let median = query("SELECT MEDIAN(age) FROM town").unwrap();
     assert!(median.has_quantiles() && median.left_out.len() == 1);
@@ -1202,7 +1202,6 @@ fn quantiles_are_of_single_numbers() {
     assert_eq!(p(&median), p(&same));
     for sql in [
         "SELECT MEDIAN(sex) FROM town",
-        "SELECT MEDIAN(age.band) FROM town",
         "SELECT MEDIAN(age, 0.5) FROM town",
         "SELECT QUANTILE(age) FROM town",
         "SELECT QUANTILE(age, 1) FROM town",
@@ -1216,5 +1215,22 @@ fn quantiles_are_of_single_numbers() {
         "SELECT MEDIAN(*) FROM town",
     ] {
         assert!(query(sql).is_err(), "{sql}");
+    }
+    // Of bands and bins that do not overlap.
+    assert!(query("SELECT MEDIAN(age.band) FROM town").unwrap().has_quantiles());
+    assert!(query("SELECT QUANTILE(\"income>50K\", 0.9) FROM town").unwrap().has_quantiles());
+    let mut overlaps = town();
+    overlaps.dimensions[5].levels[1].bounds[1] = closed(5.0, 20.0);
+    let why = Query::parse("SELECT MEDIAN(\"income>50K\") FROM town", &overlaps).unwrap_err().to_string();
+    assert!(why.contains("overlap"), "{why}");
+    // Who knows them by another name is told of ours.
+    for other in [
+        "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age)",
+        "APPROX_QUANTILE(age, 0.5)",
+        "percentile(age, 0.5)",
+        "approx_median(age)",
+    ] {
+        let why = refused(&format!("SELECT {other} FROM town"));
+        assert!(why.contains("MEDIAN(age) and QUANTILE(age, 0.9)"), "{why}");
     }
 }

@@ -53,7 +53,7 @@ fn released(source: &str) -> (tempfile::TempDir, Release) {
     let key = SigningKey::throw_away().unwrap();
     let options = Options {
         out: dir.path(),
-        data: Some(&rows),
+        data: Some((&rows).into()),
         counts: None,
         ledger: &dir.path().join("ledger.jsonl"),
         key: &key,

@@ -5,9 +5,8 @@ use super::slice::{self, Pairs, Shares, Starts};
 use super::tally::{Layouts, Tally};
 use super::{Addend, CountError, Counter, Counts};
 use crate::cube::{Cube, Cuboid};
-use crate::secret::ingest::{self, IngestError, Means, Memory, Rows, Settings};
+use crate::secret::ingest::{self, IngestError, Means, Memory, Origin, Rows, Settings};
 use crate::spec::Spec;
-use std::path::Path;
 
 /// Private data, ready to be counted. Nothing outside `secret` can look inside, not even at the number of rows.
 pub struct Data {
@@ -37,34 +36,35 @@ impl From<Rows> for Data {
 }
 
 impl Data {
-    /// Reads the rows of `path` and counts what is needed for the tables `wanted` of `cube`, whose finest levels are the spec's.
+    /// Reads the rows and counts what is needed for the tables `wanted` of `cube`, whose finest levels are the spec's.
     ///
     /// Whether rows are kept or tables are, every table that is asked for is the same.
     pub(crate) fn read(
         spec: &Spec,
         cube: &Cube,
         wanted: &[&Cuboid],
-        path: &Path,
+        from: Origin<'_>,
         means: &Means,
     ) -> Result<Data, IngestError> {
-        Data::read_with(spec, cube, wanted, path, means, Settings::default())
+        Data::read_with(spec, cube, wanted, from, means, Settings::default())
     }
 
-    pub(in crate::secret) fn read_with(
+    pub(in crate::secret) fn read_with<'o>(
         spec: &Spec,
         cube: &Cube,
         wanted: &[&Cuboid],
-        path: &Path,
+        from: impl Into<Origin<'o>>,
         means: &Means,
         settings: Settings,
     ) -> Result<Data, IngestError> {
+        let from = from.into();
         let added = Addend::all(spec, cube.dimensions.len());
         let tables = cover(cube, wanted, added.len(), settings.threads, means.memory);
         let plan = tables.and_then(|tables| Some((Layouts::new(cube, &tables, &added)?, tables)));
         let Some((layouts, tables)) = plan else {
-            return Ok(ingest::read_with(spec, path, means, settings)?.into());
+            return Ok(ingest::read_with(spec, from, means, settings)?.into());
         };
-        let seen = ingest::each(spec, path, means, settings, &|| Tally::new(&layouts))?;
+        let seen = ingest::each(spec, from, means, settings, &|| Tally::new(&layouts))?;
         let (rows, counts, mut sums) = Tally::together(seen.takers);
         let beside = added.into_iter().rev().map(|addend| (addend, sums.pop().unwrap_or_default())).collect();
         let tables = tables.into_iter().zip(counts).collect();

@@ -252,7 +252,8 @@ fn streamed_and_kept_count_alike() {
         }
     }
     // Nothing that was not announced.
-    let data = super::Data::read(&spec, &spec.cube, &[&tables[1]], &path, &Means::default()).unwrap();
+    let data =
+        super::Data::read(&spec, &spec.cube, &[&tables[1]], (&path).into(), &Means::default()).unwrap();
     assert_eq!(data.counter().cuboid(&spec.cube, &tables[4]).err(), Some(CountError::NotCounted));
     assert_eq!(format!("{data:?}"), "Data { <private> }");
     assert!(data.into_rows().is_none());
@@ -351,7 +352,7 @@ fn sums_that_were_counted_elsewhere_are_those_of_the_rows() {
         super::Data::given(&spec, &spec.cube, &wanted, &counts)
     };
     let data = given(&|_| {}, "0,0,0,0").unwrap();
-    let rows = super::Data::read(&spec, &spec.cube, &wanted, &path, &Means::default()).unwrap();
+    let rows = super::Data::read(&spec, &spec.cube, &wanted, (&path).into(), &Means::default()).unwrap();
     for table in wanted.iter().copied().chain([&Cuboid::total()]) {
         let counted = |data: &super::Data| data.counter().cuboid(&spec.cube, table).unwrap().into_cells();
         assert_eq!(counted(&data), counted(&rows));

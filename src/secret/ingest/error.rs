@@ -148,6 +148,15 @@ pub enum IngestError {
         /// The column's name.
         column: String,
     },
+    /// A column of the spec is in the file and said by its folders, too.
+    #[error(
+        "the column \"{column}\" is in the file, and the names of its folders say it, too: which of them holds is not known, so leave it out of \
+         one of them"
+    )]
+    KeyTwice {
+        /// The column's name.
+        column: String,
+    },
     /// A row has too few or too many cells.
     #[error("{place}: the number of cells is {found}, that of columns {expected}")]
     Ragged {

@@ -193,19 +193,19 @@ pub(super) fn unit_of(whose: &Whose<'_>) -> Result<(), Fault> {
     std::str::from_utf8(id).map(|_| ()).map_err(|_| Fault::NotUtf8)
 }
 
-/// Where `column` is among the file's `names`; it must be there exactly once.
-pub(super) fn find<'a>(
-    column: &str,
-    names: impl Iterator<Item = &'a [u8]> + Clone,
-) -> Result<usize, IngestError> {
-    let mut found = names.clone().enumerate().filter(|(_, name)| *name == column.as_bytes());
+/// Where `column` is among `names`, of which the first `own` are the file's and the others are what its folders say; it must be there exactly once.
+pub(super) fn find(column: &str, names: &[&[u8]], own: usize) -> Result<usize, IngestError> {
+    let mut found = (0..).zip(names).filter(|(_, name)| **name == column.as_bytes()).map(|(at, _)| at);
     match (found.next(), found.next()) {
-        (Some((at, _)), None) => Ok(at),
+        (Some(at), None) => Ok(at),
+        (Some(first), Some(second)) if first < own && second >= own => {
+            Err(IngestError::KeyTwice { column: column.into() })
+        }
         (Some(_), Some(_)) => Err(IngestError::TwoColumns { column: column.into() }),
         (None, _) => Err(IngestError::NoColumn {
             column: column.into(),
-            columns: names.clone().count(),
-            spelt: nearest(column, names),
+            columns: names.len(),
+            spelt: nearest(column, names.get(..own).unwrap_or_default()),
         }),
     }
 }
@@ -213,21 +213,21 @@ pub(super) fn find<'a>(
 /// Where each of `names` is among those of a file, which has no others.
 pub(super) fn places<'a>(
     names: &[String],
-    there: impl Iterator<Item = &'a [u8]> + Clone,
+    there: impl Iterator<Item = &'a [u8]>,
 ) -> Result<Vec<usize>, IngestError> {
-    if there.clone().count() != names.len() {
-        return Err(IngestError::Columns { expected: names.len(), found: there.count() });
+    let there: Vec<&[u8]> = there.collect();
+    if there.len() != names.len() {
+        return Err(IngestError::Columns { expected: names.len(), found: there.len() });
     }
-    names.iter().map(|name| find(name, there.clone())).collect()
+    names.iter().map(|name| find(name, &there, there.len())).collect()
 }
 
 /// Which column was probably meant, from 1. Its name is not shown: in a file without a header it is a cell.
-fn nearest<'a>(column: &str, names: impl Iterator<Item = &'a [u8]>) -> Option<usize> {
+fn nearest(column: &str, names: &[&[u8]]) -> Option<usize> {
     let plain = |name: &str| name.trim().to_lowercase().replace([' ', '-', '.'], "_");
     let wanted = plain(column);
-    names
-        .enumerate()
-        .filter_map(|(at, name)| Some((at, std::str::from_utf8(name).ok()?)))
+    let known = (0..).zip(names).filter_map(|(at, name)| Some((at, std::str::from_utf8(name).ok()?)));
+    known
         .map(|(at, name)| (strsim::osa_distance(&plain(name), &wanted), at))
         .filter(|(distance, _)| distance * 3 <= wanted.chars().count())
         .min()

@@ -1,10 +1,12 @@
 //! The files of a dataset: one, all of a folder, or all that a pattern names.
 
 use super::error::IngestError;
+use super::keyed::{self, Key, Listed};
 use super::leak_check;
+use super::piped::Piped;
 use crate::spec::{Data, Format, Spec};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
@@ -38,20 +40,94 @@ impl std::fmt::Debug for Text {
     }
 }
 
+/// Where rows are.
+#[derive(Debug, Clone, Copy)]
+pub enum Origin<'o> {
+    /// A file, a folder or a pattern.
+    Path(&'o Path),
+    /// Behind a pipe.
+    Piped(&'o Piped),
+}
+
+impl<'o> From<&'o Path> for Origin<'o> {
+    fn from(path: &'o Path) -> Origin<'o> {
+        Origin::Path(path)
+    }
+}
+
+impl<'o> From<&'o PathBuf> for Origin<'o> {
+    fn from(path: &'o PathBuf) -> Origin<'o> {
+        Origin::Path(path)
+    }
+}
+
 /// A file of rows.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct DataFile {
-    /// Where it is.
+    /// Where it is; of what is in no file, what it is called.
     pub path: PathBuf,
     /// How many bytes it has.
     pub size: u64,
     /// What it is.
     pub format: Format,
-    /// What it holds, where it is in memory and nowhere else.
-    pub(super) text: Option<Text>,
+    /// The columns that its folders say, and what they hold.
+    pub keys: Vec<Key>,
+    /// What it holds, where it is no file.
+    pub(super) held: Option<Held>,
+}
+
+/// Rows that are in no file.
+#[derive(Debug, Clone)]
+pub(super) enum Held {
+    Memory(Text),
+    Piped(Piped),
 }
 
 impl DataFile {
+    fn new((path, keys): Listed, format: Format) -> Result<DataFile, IngestError> {
+        let mut file = DataFile { path, size: 0, format, keys, held: None };
+        file.size = regular(&file.path).map_err(|error| match error {
+            IngestError::Open { error, .. } => IngestError::Open { path: file.named(), error },
+            IngestError::NotAFile { .. } => IngestError::NotAFile { path: file.named() },
+            error => error,
+        })?;
+        Ok(file)
+    }
+
+    /// What it is called, without what its folders say.
+    pub(crate) fn named(&self) -> PathBuf {
+        if self.keys.is_empty() {
+            self.path.clone()
+        } else {
+            self.path.file_name().unwrap_or_default().into()
+        }
+    }
+
+    /// Begins to read it at some byte, as it is stored.
+    pub(super) fn at(&self, at: u64) -> io::Result<Box<dyn io::Read + Send>> {
+        Ok(match &self.held {
+            Some(Held::Memory(text)) => {
+                let mut text = io::Cursor::new(text.clone());
+                text.set_position(at);
+                Box::new(text)
+            }
+            Some(Held::Piped(piped)) => Box::new(piped.at(at)),
+            None => {
+                let mut file = std::fs::File::open(&self.path)?;
+                io::Seek::seek(&mut file, io::SeekFrom::Start(at))?;
+                Box::new(file)
+            }
+        })
+    }
+
+    /// Begins to read what is in it.
+    pub(crate) fn unpacked(&self) -> io::Result<Box<dyn io::Read + Send>> {
+        match &self.held {
+            None => crate::unpack::open(&self.path),
+            Some(_) => self.at(0),
+        }
+    }
+
     /// Whether it has the same lines as a text that would be published.
     pub(crate) fn has_lines(&self, public: &[u8]) -> io::Result<bool> {
         // Other line ends add at most one byte to each line, and lines have at least one.
@@ -61,22 +137,18 @@ impl DataFile {
             return Ok(false);
         }
         let mut own = Zeroizing::new(Vec::new());
-        crate::unpack::open(&self.path)?.take(most + 1).read_to_end(&mut own)?;
+        self.unpacked()?.take(most + 1).read_to_end(&mut own)?;
         Ok(leak_check::same_lines(public, &own))
     }
 
     /// Whether its size says nothing of what is in it.
     pub(super) fn is_packed(&self) -> bool {
-        self.text.is_none() && crate::unpack::is_packed(&self.path)
+        self.held.is_none() && crate::unpack::is_packed(&self.path)
     }
 
-    /// Begins to read it.
+    /// Begins to read what is in it.
     pub(super) fn open(&self) -> Result<Box<dyn io::Read + Send>, IngestError> {
-        let failed = |error: io::Error| IngestError::Open { path: self.path.clone(), error: error.kind() };
-        Ok(match &self.text {
-            Some(text) => Box::new(io::Cursor::new(text.clone())),
-            None => crate::unpack::open(&self.path).map_err(failed)?,
-        })
+        self.unpacked().map_err(|error| IngestError::Open { path: self.named(), error: error.kind() })
     }
 }
 
@@ -86,15 +158,23 @@ impl DataFile {
 /// path with `*`, `?` or `[…]` that is no file is a pattern. The spec's own format applies to its own file; otherwise the name's end
 /// says what a file is. Files of both formats side by side are refused, for the same rows may well be in both; and so is whatever might be data and
 /// would be left out.
-pub(crate) fn files(spec: &Spec, path: &Path) -> Result<Vec<DataFile>, IngestError> {
-    files_of(spec.data.as_ref(), path)
+pub(crate) fn files(spec: &Spec, from: Origin<'_>) -> Result<Vec<DataFile>, IngestError> {
+    files_of(spec.data.as_ref(), from)
 }
 
 /// [`files`], of a spec that says this of its data, or of none.
-pub(crate) fn files_of(own: Option<&Data>, path: &Path) -> Result<Vec<DataFile>, IngestError> {
+pub(crate) fn files_of(own: Option<&Data>, from: Origin<'_>) -> Result<Vec<DataFile>, IngestError> {
+    let path = match from {
+        Origin::Path(path) => path,
+        Origin::Piped(piped) => {
+            let (path, held) = (PathBuf::from("standard input"), Some(Held::Piped(piped.clone())));
+            let file = DataFile { path, size: piped.size()?, format: piped.format(), keys: Vec::new(), held };
+            return Ok(vec![file]);
+        }
+    };
     let unreadable = |error: io::Error| IngestError::Open { path: path.to_owned(), error: error.kind() };
     let listed = match std::fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => folder(path)?,
+        Ok(metadata) if metadata.is_dir() => keyed::folder(path)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => match pattern(path)? {
             Some(listed) => listed,
             None => return Err(unreadable(error)),
@@ -102,15 +182,15 @@ pub(crate) fn files_of(own: Option<&Data>, path: &Path) -> Result<Vec<DataFile>,
         Ok(_) | Err(_) => {
             let by_name = if own.is_some_and(|data| data.path == path) { None } else { named(path) };
             let format = by_name.or(own.map(|data| data.format)).unwrap_or(Format::Csv);
-            return Ok(vec![DataFile { path: path.to_owned(), size: regular(path)?, format, text: None }]);
+            return Ok(vec![DataFile::new((path.to_owned(), Vec::new()), format)?]);
         }
     };
     let strange = || IngestError::Folder("holds files whose names end neither in .csv nor in .parquet");
-    let mut files = Vec::new();
-    for path in listed {
-        let format = named(&path).ok_or_else(strange)?;
-        files.push(DataFile { size: regular(&path)?, path, format, text: None });
-    }
+    let file = |listed: Listed| {
+        let format = named(&listed.0).ok_or_else(strange)?;
+        DataFile::new(listed, format)
+    };
+    let files = listed.into_iter().map(file).collect::<Result<Vec<_>, _>>()?;
     match files.first() {
         None => Err(IngestError::Folder("names no file")),
         Some(first) if files.iter().any(|file| file.format != first.format) => {
@@ -133,8 +213,11 @@ fn twice(files: &[DataFile]) -> bool {
 }
 
 /// What the rows at `path` are written in. Where they cannot be found, which whoever reads them says, what the spec says of its own.
-pub(crate) fn format(spec: &Spec, path: &Path) -> Format {
-    let found = files(spec, path).ok().and_then(|files| files.first().map(|file| file.format));
+pub(crate) fn format(spec: &Spec, from: Origin<'_>) -> Format {
+    if let Origin::Piped(piped) = from {
+        return piped.format();
+    }
+    let found = files(spec, from).ok().and_then(|files| files.first().map(|file| file.format));
     found.or(spec.data.as_ref().map(|data| data.format)).unwrap_or(Format::Csv)
 }
 
@@ -155,33 +238,17 @@ pub(super) fn regular(path: &Path) -> Result<u64, IngestError> {
     })
 }
 
-fn folder(path: &Path) -> Result<Vec<PathBuf>, IngestError> {
-    let unreadable = |error: io::Error| IngestError::Open { path: path.to_owned(), error: error.kind() };
-    let mut listed = Vec::new();
-    for entry in std::fs::read_dir(path).map_err(unreadable)? {
-        let entry = entry.map_err(unreadable)?;
-        let name = entry.file_name();
-        if matches!(name.as_encoded_bytes().first(), Some(b'.' | b'_')) {
-            continue;
-        }
-        if entry.path().is_dir() {
-            return Err(IngestError::Folder(
-                "holds other folders: name the files with a pattern such as data/*/*.parquet",
-            ));
-        }
-        listed.push(entry.path());
-    }
-    listed.sort();
-    Ok(listed)
-}
-
 /// What a pattern names; `None` where there is no pattern.
-fn pattern(path: &Path) -> Result<Option<Vec<PathBuf>>, IngestError> {
-    let Some(text) = path.to_str().filter(|text| text.contains(['*', '?', '['])) else { return Ok(None) };
+fn pattern(path: &Path) -> Result<Option<Vec<Listed>>, IngestError> {
+    let wild = |text: &str| text.contains(['*', '?', '[']);
+    let Some(text) = path.to_str().filter(|text| wild(text)) else { return Ok(None) };
     let paths = glob::glob(text).map_err(|_| IngestError::Folder("is no pattern that can be read"))?;
     let unreadable =
         |e: glob::GlobError| IngestError::Open { path: e.path().into(), error: e.error().kind() };
     let mut listed = paths.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
     listed.sort();
-    Ok(Some(listed))
+    // Of folders that the pattern names itself nothing is said that other files would not share.
+    let plain = |part: &Component<'_>| part.as_os_str().to_str().is_some_and(|part| !wild(part));
+    let from = path.components().filter(|part| *part != Component::CurDir).take_while(plain).count();
+    keyed::of_pattern(listed, from).map(Some)
 }

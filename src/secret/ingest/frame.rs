@@ -4,7 +4,7 @@
 use super::code::Kind;
 use super::error::IngestError;
 use super::fields::{Fields, find};
-use super::files::{DataFile, Text};
+use super::files::{self, DataFile, Text};
 use super::leak_check;
 use crate::spec::{CsvOptions, Format};
 use std::path::PathBuf;
@@ -73,9 +73,9 @@ impl Frame {
 
     /// Its text, as a file of CSV with a header, however the spec's own file is written.
     pub(super) fn file(&self) -> (DataFile, CsvOptions) {
-        let text = Some(self.text.clone());
+        let held = Some(files::Held::Memory(self.text.clone()));
         let size = self.text.as_ref().len() as u64;
-        let file = DataFile { path: PathBuf::new(), size, format: Format::Csv, text };
+        let file = DataFile { path: PathBuf::new(), size, format: Format::Csv, keys: Vec::new(), held };
         (file, CsvOptions::default())
     }
 
@@ -101,8 +101,9 @@ impl Frame {
         let dimensions = fields.dimensions.iter().map(|field| (field.column, field.coder.kind()));
         let orders = fields.unit.iter().flat_map(|unit| &unit.order).map(|column| (*column, Kind::Order));
         let factors = fields.factors().map(|(column, coder)| (*column, coder.kind()));
+        let names: Vec<&[u8]> = self.columns.iter().map(|(name, _)| name.as_bytes()).collect();
         for (column, kind) in unit.chain(orders).chain(dimensions).chain(factors) {
-            let at = find(column, self.columns.iter().map(|(name, _)| name.as_bytes()))?;
+            let at = find(column, &names, names.len())?;
             let held = self.columns.get(at).map_or(Held::Nested, |(_, held)| *held);
             let found = match (held, kind) {
                 (Held::Text, _)

@@ -11,7 +11,8 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `files` | one file, a folder, a pattern |
+//! | `files`, `keyed`, `piped` | one file, a folder, a pattern; folders that say a column; a pipe |
+//! | `spill` | a temporary file that nobody else can read |
 //! | `run`, `piece` | who reads what, and whose error is told |
 //! | `text/`, `parquet/` | from bytes to cells |
 //! | `code`, `lookup` | from a cell to a node |
@@ -28,6 +29,7 @@ mod faults;
 mod fields;
 mod files;
 mod frame;
+mod keyed;
 mod leak_check;
 mod lookup;
 mod memory;
@@ -37,8 +39,10 @@ mod parquet;
 #[cfg(not(feature = "parquet"))]
 mod parquet_off;
 mod piece;
+mod piped;
 mod rows;
 mod run;
+mod spill;
 #[cfg(test)]
 pub(in crate::secret) mod tests;
 mod text;
@@ -51,6 +55,7 @@ pub(crate) use check::Problem;
 pub(crate) use check::{Report, check};
 pub(in crate::secret) use chunk::{CHUNK, Chunk};
 pub use error::IngestError;
+pub use files::Origin;
 pub(crate) use files::{DataFile, files, files_of, format};
 pub use frame::{Frame, Held};
 pub use memory::{Means, Memory};
@@ -59,6 +64,7 @@ pub(crate) use numbers::Number;
 pub(in crate::secret) use numbers::numbers;
 #[cfg(feature = "parquet")]
 pub(crate) use parquet::all::all as all_of_parquet;
+pub use piped::Piped;
 pub use rows::Rows;
 pub(in crate::secret) use rows::{Codes, Values};
 pub(in crate::secret) use run::{Settings, Take};
@@ -70,48 +76,48 @@ use parquet::Groups;
 #[cfg(not(feature = "parquet"))]
 use parquet_off::Groups;
 use run::Run;
-use std::path::Path;
 use unit::Bounding;
 use zeros::Zeros;
 
 /// The stage of reading, in bytes of the files: a bar shows their size, and no number of rows.
 pub(crate) const READING: &str = "reading";
 
-/// Reads the rows of `path`, coded by the spec and bounded by its unit of privacy.
+/// Reads the rows of a file, a folder or a pipe, coded by the spec and bounded by its unit of privacy.
 ///
 /// The spec's own format and CSV options apply. A file other than the spec's own whose name ends in
 /// `.parquet` or `.csv` is taken to be that.
-pub fn read(spec: &Spec, path: &Path, means: &Means) -> Result<Rows, IngestError> {
-    read_with(spec, path, means, Settings::default())
+pub fn read<'o>(spec: &Spec, from: impl Into<Origin<'o>>, means: &Means) -> Result<Rows, IngestError> {
+    read_with(spec, from.into(), means, Settings::default())
 }
 
 /// [`read`], with the work shared out in this way.
-pub(in crate::secret) fn read_with(
+pub(in crate::secret) fn read_with<'o>(
     spec: &Spec,
-    path: &Path,
+    from: impl Into<Origin<'o>>,
     means: &Means,
     settings: Settings,
 ) -> Result<Rows, IngestError> {
-    room_for_rows(spec, path, means.memory)?;
+    let from = from.into();
+    room_for_rows(spec, from, means.memory)?;
     let rows = Rows::of(&Fields::of(spec, means.memory)?);
-    let seen = each(spec, path, means, settings, &|| rows::Pieces::new(rows.like()))?;
+    let seen = each(spec, from, means, settings, &|| rows::Pieces::new(rows.like()))?;
     let mut rows = rows::Pieces::together(rows, seen.takers);
     rows.set_cut(seen.cut);
     Ok(rows)
 }
 
 /// Refuses rows that are all kept and may not fit, before one is read: of text as many as its bytes could be.
-fn room_for_rows(spec: &Spec, path: &Path, memory: Memory) -> Result<(), IngestError> {
+fn room_for_rows(spec: &Spec, from: Origin<'_>, memory: Memory) -> Result<(), IngestError> {
     let Some(limit) = memory.limit() else { return Ok(()) };
     let fields = Fields::of(spec, memory)?;
     let mut rows = 0u64;
-    for file in files(spec, path)? {
+    for file in files(spec, from)? {
         rows = rows.saturating_add(match file.format {
             // A cell is a byte at least, or what parts it from the next.
             // A byte may be any number of rows.
             Format::Csv if file.is_packed() => u64::MAX,
             Format::Csv => file.size / (fields.dimensions.len() as u64).max(1),
-            Format::Parquet => Groups::open(&file.path, file.size, &fields)?.rows(),
+            Format::Parquet => Groups::open(&file, &fields)?.rows(),
         });
     }
     // While columns are put together one of them is there twice.
@@ -127,15 +133,15 @@ pub(in crate::secret) struct Seen<S> {
     pub cut: u64,
 }
 
-/// Hands all rows of `path` that count to what `make` makes, one for each thread.
+/// Hands all rows that count to what `make` makes, one for each thread.
 pub(in crate::secret) fn each<S: Take>(
     spec: &Spec,
-    path: &Path,
+    from: Origin<'_>,
     means: &Means,
     settings: Settings,
     make: &(dyn Fn() -> S + Sync),
 ) -> Result<Seen<S>, IngestError> {
-    each_of(spec, &files(spec, path)?, &options(spec), means, settings, make)
+    each_of(spec, &files(spec, from)?, &options(spec), means, settings, make)
 }
 
 /// The columns of these files, which are all of one format: only text has numbers that are written somehow.

@@ -17,7 +17,7 @@ pub(in crate::secret) fn numbers<E: From<IngestError>>(
     take: &mut dyn FnMut(u64, &[Option<Number>]) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut row = 0;
-    for file in files(spec, path)? {
+    for file in files(spec, path.into())? {
         let mut each = |cells: &[Option<Number>]| {
             row += 1;
             take(row, cells)
@@ -25,7 +25,7 @@ pub(in crate::secret) fn numbers<E: From<IngestError>>(
         match file.format {
             Format::Csv => text(&file, names, &mut each)?,
             #[cfg(feature = "parquet")]
-            Format::Parquet => super::parquet::numbers(&file.path, file.size, names, &mut each)?,
+            Format::Parquet => super::parquet::numbers(&file, names, &mut each)?,
             #[cfg(not(feature = "parquet"))]
             Format::Parquet => return Err(IngestError::NoParquet.into()),
         }
@@ -45,7 +45,7 @@ fn text<E: From<IngestError>>(
             error: std::io::ErrorKind::InvalidData,
         }
     };
-    let mut reader = csv::ReaderBuilder::new().from_path(&file.path).map_err(failed(0))?;
+    let mut reader = csv::ReaderBuilder::new().from_reader(file.open()?);
     let header = reader.byte_headers().map_err(failed(0))?.clone();
     let places = places(names, header.iter())?;
     let mut record = csv::ByteRecord::new();

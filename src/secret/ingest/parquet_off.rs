@@ -3,14 +3,14 @@
 use super::chunk::Chunk;
 use super::error::IngestError;
 use super::fields::Fields;
+use super::files::DataFile;
 use super::piece::Stop;
-use std::path::Path;
 
 /// Never made.
 pub(super) struct Groups;
 
 impl Groups {
-    pub(crate) fn open(_: &Path, _: u64, _: &Fields<'_>) -> Result<Groups, IngestError> {
+    pub(crate) fn open(_: &DataFile, _: &Fields<'_>) -> Result<Groups, IngestError> {
         Err(IngestError::NoParquet)
     }
 

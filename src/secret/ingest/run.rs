@@ -15,7 +15,6 @@ use super::zeros::Zeros;
 use crate::spec::{CsvOptions, Format};
 use crate::watch::Watch;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Takes coded rows. Every thread has its own.
@@ -160,7 +159,7 @@ impl Run<'_> {
                 let (text, layout) = Text::open(file, self.options, self.fields, self.settings.block)?;
                 Open::Text(Box::new(text), Arc::new(layout))
             }
-            Format::Parquet => Open::Groups(Arc::new(Groups::open(&file.path, file.size, self.fields)?), 0),
+            Format::Parquet => Open::Groups(Arc::new(Groups::open(file, self.fields)?), 0),
         })
     }
 
@@ -289,16 +288,16 @@ impl Run<'_> {
     fn error(&self, failed: Failed, pieces: &[(usize, u64)]) -> IngestError {
         let before = pieces.iter().take(failed.piece).filter(|(file, _)| *file == failed.file);
         let before: u64 = before.map(|(_, rows)| *rows).sum();
-        let path = self.files.get(failed.file).map_or(Path::new(""), |file| file.path.as_path());
+        let line = |at| self.files.get(failed.file).and_then(|file| line(file, at));
         let error = match failed.why {
             Why::File(error) => error,
             Why::Io(error) => IngestError::Read { after: Place { row: before, line: None }, error },
             Why::Long(at) => IngestError::Long {
-                after: Place { row: before + 1, line: line(path, at) },
+                after: Place { row: before + 1, line: line(at) },
                 longest: self.fields.memory.longest(),
             },
             Why::Row(bad, at) => {
-                let place = Place { row: before + bad.row, line: at.and_then(|at| line(path, at)) };
+                let place = Place { row: before + bad.row, line: at.and_then(line) };
                 match bad.what {
                     What::Ragged { expected, found } => IngestError::Ragged { place, expected, found },
                     What::Unclosed => IngestError::Unclosed { place },

@@ -14,7 +14,7 @@ use crate::spec::{
     StrategySpec, Taken, Unit,
 };
 use crate::watch::Watch;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// A dimension that reads the column of its own name and has this many nodes.

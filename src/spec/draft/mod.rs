@@ -25,8 +25,9 @@ mod write;
 
 use super::{CsvOptions, Digits};
 use nested::Nested;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use survey::{Survey, hash};
+pub use text::Part;
 
 /// What a file's types say of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +90,7 @@ pub enum DraftError {
 ///
 /// Where `lists` are wanted, areas within areas are drafted as hierarchy files: names in that folder, and their texts.
 pub fn draft(
-    files: &[PathBuf],
+    files: &[Part<'_>],
     data: &Path,
     folder: &Path,
     lists: Option<&mut Vec<(String, String)>>,
@@ -212,7 +213,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(name), bytes).unwrap();
         let data = folder.path().join(name);
-        let text = draft(std::slice::from_ref(&data), &data, folder.path(), None)?;
+        let text = draft(&[Part::from(&*data)], &data, folder.path(), None)?;
         let spec = folder.path().join("draft.toml");
         std::fs::write(&spec, &text).unwrap();
         Ok((text, load(&spec).unwrap_or_else(|e| panic!("{e}"))))
@@ -378,16 +379,20 @@ mod tests {
     #[test]
     fn files_of_one_table() {
         let folder = tempfile::tempdir().unwrap();
-        let files: Vec<PathBuf> = ["a.csv", "b.csv"].map(|name| folder.path().join(name)).to_vec();
+        let files = ["a.csv", "b.csv"].map(|name| folder.path().join(name));
+        let draft = || {
+            let parts: Vec<Part<'_>> = files.iter().map(|file| Part::from(&**file)).collect();
+            super::draft(&parts, folder.path(), folder.path(), None)
+        };
         std::fs::write(&files[0], "sex,age\nF,1\n").unwrap();
         std::fs::write(&files[1], "sex,age\nM,90\n").unwrap();
-        let text = super::draft(&files, folder.path(), folder.path(), None).unwrap();
+        let text = draft().unwrap();
         assert!(text.contains("[\"F\", \"M\"]") && text.contains("range = [1, 90]"), "{text}");
         std::fs::write(&files[1], "age,sex\n91,D\n").unwrap();
-        let text = super::draft(&files, folder.path(), folder.path(), None).unwrap();
+        let text = draft().unwrap();
         assert!(text.contains("[\"D\", \"F\"]") && text.contains("range = [1, 91]"), "{text}");
         std::fs::write(&files[1], "sex,income\nM,90\n").unwrap();
-        let refused = super::draft(&files, folder.path(), folder.path(), None).unwrap_err().to_string();
+        let refused = draft().unwrap_err().to_string();
         assert!(refused.ends_with("b.csv, line 1: its columns are not those of the first file"), "{refused}");
     }
 
@@ -543,7 +548,8 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         std::fs::write(at("rows.csv"), &data).unwrap();
         let mut lists = Vec::new();
-        let text = draft(&[at("rows.csv")], &at("rows.csv"), folder.path(), Some(&mut lists)).unwrap();
+        let text =
+            draft(&[Part::from(&*at("rows.csv"))], &at("rows.csv"), folder.path(), Some(&mut lists)).unwrap();
         let [(file, list)] = &lists[..] else { panic!("{lists:?}") };
         assert_eq!(file, "rows-block.csv");
         assert!(list.starts_with("block,tract,county\n00000,t0,\"a, south\"\n00001,t0,"), "{list}");
@@ -641,7 +647,7 @@ mod tests {
         assert!(message("a.csv", &[b"a,b\n1,\0\n".as_slice(), &[0; 1000]].concat()).contains("no text"));
         assert!(message("a.csv", &vec![b'x'; 10 << 20]).contains("no end"));
         assert!(matches!(
-            draft(&["/nowhere/x.csv".into()], Path::new("/nowhere"), Path::new(""), None),
+            draft(&[Path::new("/nowhere/x.csv").into()], Path::new("/nowhere"), Path::new(""), None),
             Err(DraftError::Read { .. })
         ));
     }

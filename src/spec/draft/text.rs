@@ -7,32 +7,43 @@ use crate::quotes::{Quotes, ReadSoFar};
 use crate::unpack;
 use std::cell::Cell;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 /// A line without an end is no header.
 const LONGEST_HEADER: usize = 1 << 20;
 
-/// Reads the files of a table, again where they are not in the encoding that was thought.
-pub(super) fn read(files: &[PathBuf]) -> Result<(Drawn, CsvOptions), DraftError> {
-    let named = |data: &Path| data.display().to_string();
-    let mut opened = Vec::new();
-    let mut delimiter = b',';
-    for data in files {
-        let failed = |source| DraftError::Read { path: named(data), source };
-        // A pipe would be waited for.
-        files::open(data).map_err(failed)?;
-        let found = separated(&start(unpack::open(data).map_err(failed)?).map_err(failed)?);
-        let found = found.map_err(|what| DraftError::Foreign { path: named(data), what })?;
-        if opened.is_empty() {
-            delimiter = found;
-        }
-        opened.push((data, named(data)));
+/// One file of a table.
+pub struct Part<'p> {
+    /// What it is called.
+    pub name: String,
+    /// The columns that its folders say, and what they hold.
+    pub keys: Vec<(String, String)>,
+    /// Begins to read it.
+    pub open: Box<dyn Fn() -> std::io::Result<Box<dyn Read + Send>> + 'p>,
+}
+
+impl<'p> From<&'p Path> for Part<'p> {
+    fn from(path: &'p Path) -> Part<'p> {
+        let open = Box::new(move || unpack::open(path));
+        Part { name: path.display().to_string(), keys: Vec::new(), open }
     }
+}
+
+/// Reads the files of a table, again where they are not in the encoding that was thought.
+pub(super) fn read(files: &[Part<'_>]) -> Result<(Drawn, CsvOptions), DraftError> {
+    let mut delimiter = None;
+    for file in files {
+        let failed = |source| DraftError::Read { path: file.name.clone(), source };
+        let found = separated(&start((file.open)().map_err(failed)?).map_err(failed)?);
+        let found = found.map_err(|what| DraftError::Foreign { path: file.name.clone(), what })?;
+        delimiter = delimiter.or(Some(found));
+    }
+    let delimiter = delimiter.unwrap_or(b',');
     let mut unfit = (String::new(), 0);
     for encoding in [Encoding::Utf8, Encoding::Latin1, Encoding::Windows1252] {
         let options = CsvOptions { delimiter, encoding, ..CsvOptions::default() };
-        let drawn = match all(&opened, &options)? {
+        let drawn = match all(files, &options)? {
             Ok(drawn) => drawn,
             Err(at) => {
                 unfit = at;
@@ -45,7 +56,7 @@ pub(super) fn read(files: &[PathBuf]) -> Result<(Drawn, CsvOptions), DraftError>
         }
         // Once more, now that it is known how numbers are written.
         let options = CsvOptions { numbers, ..options };
-        if let Ok(drawn) = all(&opened, &options)? {
+        if let Ok(drawn) = all(files, &options)? {
             return Ok((drawn, options));
         }
     }
@@ -54,15 +65,12 @@ pub(super) fn read(files: &[PathBuf]) -> Result<(Drawn, CsvOptions), DraftError>
 }
 
 /// All rows of all files, or the file and the line that are not in the encoding.
-fn all(
-    files: &[(&PathBuf, String)],
-    options: &CsvOptions,
-) -> Result<Result<Drawn, (String, u64)>, DraftError> {
+fn all(files: &[Part<'_>], options: &CsvOptions) -> Result<Result<Drawn, (String, u64)>, DraftError> {
     let mut drawn = None;
-    for (file, path) in files {
-        match rows(file, options, path, drawn.take())? {
+    for file in files {
+        match rows(file, options, drawn.take())? {
             Ok(more) => drawn = Some(more),
-            Err(line) => return Ok(Err((path.clone(), line))),
+            Err(line) => return Ok(Err((file.name.clone(), line))),
         }
     }
     Ok(drawn.ok_or_else(|| (String::new(), 0)))
@@ -110,12 +118,12 @@ fn start(mut file: impl Read) -> std::io::Result<Vec<u8>> {
 
 /// All rows, added to those of the files before, or the line that is not in the encoding.
 fn rows(
-    file: &Path,
+    file: &Part<'_>,
     options: &CsvOptions,
-    path: &str,
     before: Option<Drawn>,
 ) -> Result<Result<Drawn, u64>, DraftError> {
-    let malformed = |line: u64, reason| DraftError::Malformed { path: path.to_owned(), line, reason };
+    let path = &file.name;
+    let malformed = |line: u64, reason| DraftError::Malformed { path: path.clone(), line, reason };
     let seen = Rc::new(Cell::new(ReadSoFar::new()));
     let explain = |e: csv::Error| {
         if let (Some(line), false) = (seen.get().never_closed(), e.is_io_error()) {
@@ -123,12 +131,12 @@ fn rows(
         }
         let line = e.position().map_or(1, |p| p.line());
         match e.into_kind() {
-            csv::ErrorKind::Io(source) => DraftError::Read { path: path.to_owned(), source },
+            csv::ErrorKind::Io(source) => DraftError::Read { path: path.clone(), source },
             csv::ErrorKind::UnequalLengths { .. } => malformed(line, "not as many values as in the header"),
             _ => malformed(line, "not CSV"),
         }
     };
-    let from_start = || Ok(Quotes::new(unpack::open(file)?, options.delimiter, seen.clone()));
+    let from_start = || Ok(Quotes::new((file.open)()?, options.delimiter, seen.clone()));
     let mut reader =
         crate::blank_rows::reader(csv::ReaderBuilder::new().delimiter(options.delimiter), from_start)
             .map_err(explain)?;
@@ -136,7 +144,9 @@ fn rows(
     let Some(names) = names.iter().map(|name| options.encoding.text(name)).collect::<Option<Vec<_>>>() else {
         return Ok(Err(1));
     };
-    let names: Vec<_> = names.into_iter().map(|name| (name.into_owned(), Holds::Anything)).collect();
+    let names =
+        names.into_iter().map(|name| name.into_owned()).chain(file.keys.iter().map(|(name, _)| name.clone()));
+    let names: Vec<_> = names.map(|name| (name, Holds::Anything)).collect();
     let mut drawn = match before {
         Some(mut drawn) => match drawn.has(&names) {
             true => drawn,
@@ -148,7 +158,10 @@ fn rows(
     while reader.read_byte_record(&mut record).map_err(explain)? {
         let cells: Option<Vec<_>> = record.iter().map(|cell| options.encoding.text(cell)).collect();
         match cells {
-            Some(cells) => drawn.row(cells.iter().map(|cell| &**cell)),
+            Some(cells) => {
+                let keys = file.keys.iter().map(|(_, value)| value.as_str());
+                drawn.row(cells.iter().map(|cell| &**cell).chain(keys));
+            }
             None => return Ok(Err(record.position().map_or(1, |p| p.line()))),
         }
     }

@@ -4,12 +4,15 @@ use super::super::{CsvOptions, Digits, Encoding, words};
 use super::Drawn;
 use super::areas::Tree;
 use super::survey::{GAPS, Survey, quoted};
-use crate::spec::SUGGESTION;
+use crate::spec::{PIPE, SUGGESTION};
 use std::fmt::Write as _;
 use std::path::{Component, Path};
 
 /// What people call a data file.
 fn stem(data: &Path) -> &str {
+    if data == Path::new(PIPE) {
+        return "";
+    }
     let stem = data.file_stem().and_then(|s| s.to_str()).unwrap_or("");
     if crate::unpack::is_packed(data) { stem.rsplit_once('.').map_or(stem, |(stem, _)| stem) } else { stem }
 }
@@ -40,10 +43,11 @@ pub(super) fn write(
          name  = \"{name}\"\n\
          title = {}\n\n\
          [data]\n\
-         path = {}                  # relative to this file\n",
+         path = {}                  # {}\n",
         if csv.is_some() { nameless(columns) } else { String::new() },
         quoted(&format!("Tables from {}", if stem.is_empty() { "the data" } else { stem })),
         quoted(&relative(data, folder)),
+        if data == Path::new(PIPE) { "standard input" } else { "relative to this file" },
     );
     let format = if csv.is_some() { "csv" } else { "parquet" };
     if crate::unpack::ending(data).as_deref() != Some(format) {
@@ -300,6 +304,9 @@ fn unambiguous(column: &str, columns: &[Survey]) -> String {
 /// `path` as seen from `folder`, with forward slashes. The spec becomes public, so a way that would lead over the root, and name
 /// every folder below it, is not written: then it is the file's name alone, and the data has to be put there or given with `--data`.
 pub(super) fn relative(path: &Path, folder: &Path) -> String {
+    if path == Path::new(PIPE) {
+        return PIPE.into();
+    }
     let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let name = || path.file_name().map_or(String::new(), |n| n.to_string_lossy().into_owned());
     let (Ok(path), Ok(folder)) = (std::path::absolute(path), std::path::absolute(here)) else {

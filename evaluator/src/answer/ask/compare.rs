@@ -81,8 +81,13 @@ pub(super) fn compare(parties: &[Party<'_>], options: &Options) -> Result<Result
     let mut columns = Columns { table: &mut table, several: parties.len() > 2 };
     for (i, (column, figure)) in query.columns.iter().zip(&asked.figures).enumerate() {
         match figure {
-            None => (labels.columns(i, options.naming).into_iter())
-                .for_each(|(name, kind)| columns.add(name, kind, None)),
+            None => {
+                for (beside, (name, kind)) in labels.columns(i, options.naming).into_iter().enumerate() {
+                    columns.add(name, kind, None);
+                    let label = columns.table.columns.len() - 1;
+                    columns.table.labels.extend((beside > 0).then_some(label));
+                }
+            }
             Some(figure) => columns.figure(column.name(), figure.is_ratio(), &periods, options),
         }
     }

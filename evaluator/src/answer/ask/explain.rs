@@ -16,7 +16,7 @@ type Term = ((usize, usize), f64, u64, f64, f64);
 const MOST_ROWS: usize = 3;
 /// Explains the first rows of an answer.
 pub(super) fn explain(teller: &dyn Teller, query: &Query) -> Result<Vec<Explained>, QueryError> {
-    let asked = Question::new(query)?;
+    let asked = Question::with_ranks(query)?;
     let labels = Labels::new(query, teller.cube());
     let releases = teller.releases();
     let mut out: Vec<Explained> = Vec::new();

@@ -106,7 +106,7 @@ fn answer(teller: &dyn Teller, asked: &Question, options: &Options) -> Result<Re
     };
     let mut table = ResultTable::new(Vec::new(), Vec::new(), options.level);
     table.caveats = caveats;
-    table.columns = making.columns()?;
+    (table.columns, table.labels) = making.columns()?;
     let mut out: Vec<Sortable> = Vec::with_capacity(rows.len());
     for (at, row) in rows.iter().enumerate() {
         let places: Vec<_> = places.iter().map(|p| p.as_ref().and_then(|p| p.rows.get(at))).collect();
@@ -128,7 +128,7 @@ fn answer(teller: &dyn Teller, asked: &Question, options: &Options) -> Result<Re
         let laws = rows.iter().map(|row| (row.portion, &row.told.law));
         super::off_plan_note::note(only, asked, laws).into_iter().for_each(|note| notes.add(note));
     }
-    for (name, note) in quantile::notes(asked.query) {
+    for (name, note) in quantile::notes(asked.query, teller.cube()) {
         table.methods.push((name, quantile::METHOD.into()));
         notes.add(note);
     }

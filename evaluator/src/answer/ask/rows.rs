@@ -33,14 +33,15 @@ pub(super) struct RowBuilder<'a> {
 }
 
 impl RowBuilder<'_> {
-    /// The columns.
-    pub(super) fn columns(&self) -> Result<Vec<ResultColumn>, QueryError> {
+    /// The columns, and which of them say what people call codes.
+    pub(super) fn columns(&self) -> Result<(Vec<ResultColumn>, Vec<usize>), QueryError> {
         let several = self.asked.figures.iter().flatten().count() > 1;
         let names: Vec<&str> = self.asked.query.columns.iter().map(SelectColumn::name).collect();
-        let mut columns = Vec::new();
+        let (mut columns, mut beside_codes) = (Vec::new(), Vec::new());
         for (i, (column, figure)) in self.asked.query.columns.iter().zip(&self.asked.figures).enumerate() {
             let name = column.name();
             let own = self.labels.columns(i, self.options.naming);
+            beside_codes.extend((1..own.len()).map(|beside| columns.len() + beside));
             columns.extend(own.into_iter().map(|(name, kind)| ResultColumn { name, kind }));
             let Some(figure) = figure else { continue };
             let mut beside = |what: &str, kind| {
@@ -66,7 +67,7 @@ impl RowBuilder<'_> {
                 beside("reliability", ColumnKind::Text);
             }
         }
-        Ok(columns)
+        Ok((columns, beside_codes))
     }
 
     /// One row; `places` has for each column that is a place what it is sorted by, and what is shown.

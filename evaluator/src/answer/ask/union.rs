@@ -40,7 +40,7 @@ mod tests {
         let column = |name: &str, kind| ResultColumn { name: name.into(), kind };
         let label = |text: &str| ResultCell::Label(text.into());
         let ask = |part: &str| {
-            let (code, with) = if part.contains('a') { ("a", true) } else { ("b", false) };
+            let (code, with) = if part.contains("SELECT a") { ("a", true) } else { ("b", false) };
             let (mut columns, mut row) = (vec![column(code, ColumnKind::Text)], vec![label("x")]);
             if with {
                 columns.push(column("a_label", ColumnKind::Text));
@@ -48,7 +48,9 @@ mod tests {
             }
             columns.push(column("n", ColumnKind::Number));
             row.push(ResultCell::Number(1.0));
-            Ok(ResultTable::new(columns, vec![row], 0.9))
+            let mut table = ResultTable::new(columns, vec![row], 0.9);
+            table.labels.extend(with.then_some(1));
+            Ok(table)
         };
         let options = Options { naming: Naming::Both, ..Options::at(0.9) };
         for (sql, names, labels) in [
@@ -60,6 +62,58 @@ mod tests {
             assert_eq!(all.rows.iter().map(|r| r[1].clone()).collect::<Vec<_>>(), labels.map(label));
         }
         assert!(below("SELECT a UNION ALL SELECT b", &Options::at(0.9), ask).is_err());
+    }
+
+    /// Columns are told by that list alone: one that is called `a_label` is another's code, and what stands before it has labels in another part.
+    #[test]
+    fn a_column_that_is_called_like_labels_is_none() {
+        let label = |text: &str| ResultCell::Label(text.into());
+        let ask = |part: &str| {
+            // Of each column its name, and whether it has labels.
+            let own: &[(&str, bool)] = match part {
+                p if p.contains("first") => &[("a", false), ("a_label", false), ("c", true)],
+                p if p.contains("second") => &[("b", true), ("d", false), ("e", false)],
+                _ => &[("f", false), ("g", true), ("h", true)],
+            };
+            let mut table = ResultTable::new(Vec::new(), vec![Vec::new()], 0.9);
+            for (name, with) in own {
+                table.columns.push(ResultColumn { name: (*name).into(), kind: ColumnKind::Text });
+                table.rows[0].push(label(name));
+                if *with {
+                    table.labels.push(table.columns.len());
+                    table
+                        .columns
+                        .push(ResultColumn { name: format!("{name}_label_"), kind: ColumnKind::Text });
+                    table.rows[0].push(label(&name.to_uppercase()));
+                }
+            }
+            Ok(table)
+        };
+        let options = Options { naming: Naming::Both, ..Options::at(0.9) };
+        let all = below("SELECT first UNION ALL SELECT second UNION ALL SELECT third", &options, ask)
+            .unwrap()
+            .unwrap();
+        let names: Vec<&str> = all.columns.iter().map(|c| &*c.name).collect();
+        assert_eq!(names, ["a", "a_label_", "a_label", "a_label_label", "c", "c_label_"]);
+        assert_eq!(all.labels, [1, 3, 5]);
+        let rows =
+            [["a", "", "a_label", "", "c", "C"], ["b", "B", "d", "", "e", ""], ["f", "", "g", "G", "h", "H"]];
+        assert_eq!(all.rows, rows.map(|row| row.map(label).to_vec()));
+    }
+
+    /// Some rows of an answer, each with its own status.
+    #[test]
+    fn some_of_the_rows() {
+        let mut table = ResultTable::new(
+            Vec::new(),
+            [1.0, 2.0, 3.0, 4.0].map(|n| vec![ResultCell::Number(n)]).to_vec(),
+            0.9,
+        );
+        table.parts = vec![(1, "a".into()), (0, "b".into()), (3, "c".into())];
+        let some = table.of_rows([3, 1, 0, 9]);
+        assert_eq!(some.rows, [4.0, 2.0, 1.0].map(|n| vec![ResultCell::Number(n)]));
+        assert_eq!(some.parts, [(2, "c".to_owned()), (1, "a".to_owned())]);
+        assert_eq!(table.of_rows(0..4).parts.iter().map(|(rows, _)| rows).sum::<usize>(), 4);
     }
 
     /// What leaves units out is said of its own rows.

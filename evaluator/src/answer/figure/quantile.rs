@@ -12,12 +12,16 @@
 //! distribution function gives (Chernozhukov, Fernández-Val & Galichon 2010). Noise may make the estimated function fall; a count
 //! of its negative places does not care where they stand.
 //!
+//! **Categories of several numbers** (a band, a bin), none of which overlaps another: the tests say the same of categories, and the quantile lies in one of
+//! those that they leave; so from the first number of the lowest to the last of the highest covers as often, whatever the values are within. Only the estimate takes
+//! them to be spread evenly within theirs: it is as far into it as p N lies between Ĉ_{j−1} and Ĉ_j.
+//!
 //! **No units.** Where N is certainly 0 there is no quantile: NULL, as in SQL.
 
 use super::Figure;
 use crate::answer::error::QueryError;
 use crate::answer::tell::Told;
-use crate::cube::{Cube, Filter, Level, Number};
+use crate::cube::{Cube, Filter, Level};
 use crate::joint::How;
 use crate::law::LawError;
 use crate::render::ResultFigure;
@@ -29,24 +33,22 @@ const MOST_VALUES: usize = 5_000;
 /// A quantile as the linear figures that it follows from.
 #[derive(Debug, Clone)]
 pub(crate) struct Quantile {
-    values: Vec<f64>,
+    /// The first and the last number of each category.
+    values: Vec<(f64, f64)>,
+    p: f64,
     /// D_1 … D_{K−1}.
     differences: Vec<Figure>,
     /// N.
     all: Figure,
 }
 
-/// The values of a level in their order, and the nodes that have each.
-fn values(cube: &Cube, level: Level) -> Vec<(f64, Vec<usize>)> {
-    let categories = level.of(cube);
-    let mut found: Vec<(f64, usize)> = (0..categories.len())
-        .filter_map(|node| match categories.number(node) {
-            Number::One(value) => Some((value, node)),
-            _ => None,
-        })
-        .collect();
-    found.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut out: Vec<(f64, Vec<usize>)> = Vec::new();
+/// The values of a level in their order, from one to the other where a category has several, and the nodes that have each.
+fn values(cube: &Cube, level: Level) -> Vec<((f64, f64), Vec<usize>)> {
+    let bounds = level.of(cube).bounds.iter().zip(0..);
+    let mut found: Vec<((f64, f64), usize)> =
+        bounds.filter_map(|(b, node)| b.map(|b| ((b.lo, b.hi), node))).collect();
+    found.sort_by(|(a, _), (b, _)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let mut out: Vec<((f64, f64), Vec<usize>)> = Vec::new();
     for (value, node) in found {
         match out.last_mut() {
             Some((last, nodes)) if *last == value => nodes.push(node),
@@ -93,6 +95,7 @@ impl Quantile {
         };
         Ok(Quantile {
             values: values.into_iter().map(|v| v.0).collect(),
+            p,
             differences: upto.iter().map(difference).collect(),
             all: Figure::aggregate(all, aggregates),
         })
@@ -100,17 +103,21 @@ impl Quantile {
 
     /// The quantile of one row; NULL where it has certainly no units.
     pub(crate) fn of(&self, told: &Told, how: &How) -> Result<ResultFigure, LawError> {
-        if self.all.signs(told, how)?.shown().is_surely_zero() {
+        let all = self.all.signs(told, how)?.shown();
+        if all.is_surely_zero() {
             return Ok(ResultFigure::NULL);
         }
         let differences = self.differences.iter().map(|d| Ok(d.signs(told, how)?.shown()));
-        Ok(quantile(&self.values, &differences.collect::<Result<Vec<_>, LawError>>()?))
+        let differences = differences.collect::<Result<Vec<_>, LawError>>()?;
+        Ok(quantile(&self.values, &differences, [-self.p * all.estimate, (1.0 - self.p) * all.estimate]))
     }
 }
 
-/// The quantile and the ends of its interval from D̂_j and their intervals, j = 1 … K − 1.
-fn quantile(values: &[f64], differences: &[ResultFigure]) -> ResultFigure {
-    let value = |at: usize| values.get(at.min(values.len().saturating_sub(1))).copied().unwrap_or(f64::NAN);
+/// The quantile and the ends of its interval from D̂_j and their intervals, j = 1 … K − 1, and from D̂_0 and D̂_K.
+fn quantile(values: &[(f64, f64)], differences: &[ResultFigure], [none, all]: [f64; 2]) -> ResultFigure {
+    let value = |at: usize| {
+        values.get(at.min(values.len().saturating_sub(1))).copied().unwrap_or((f64::NAN, f64::NAN))
+    };
     let at = differences.iter().filter(|d| d.estimate < 0.0).count();
     // Whether v_{j} may be the quantile: D_j ≥ 0 and D_{j−1} < 0 are both open. D_K ≥ 0 always.
     let open = |j: usize| {
@@ -119,11 +126,21 @@ fn quantile(values: &[f64], differences: &[ResultFigure]) -> ResultFigure {
     };
     let left: Vec<usize> = (0..values.len()).filter(|&j| open(j)).chain([at]).collect();
     let (low, high) = (left.iter().min().copied(), left.iter().max().copied());
+    let (first, last) = value(at);
+    let below = at.checked_sub(1).and_then(|i| differences.get(i)).map_or(none, |d| d.estimate);
+    let upto = differences.get(at).map_or(all, |d| d.estimate);
+    let part = if upto > below { (-below / (upto - below)).clamp(0.0, 1.0) } else { 0.5 };
+    // Of one without an end the other is all that is known.
+    let estimate = match (first.is_finite(), last.is_finite()) {
+        (true, true) => first + part * (last - first),
+        (true, false) => first,
+        (false, _) => last,
+    };
     ResultFigure {
-        estimate: value(at),
+        estimate,
         std_error: f64::NAN,
-        low: value(low.unwrap_or(at)),
-        high: value(high.unwrap_or(at)),
+        low: value(low.unwrap_or(at)).0,
+        high: value(high.unwrap_or(at)).1,
     }
 }
 
@@ -131,12 +148,18 @@ fn quantile(values: &[f64], differences: &[ResultFigure]) -> ResultFigure {
 pub(crate) const METHOD: &str = "quantile: exact tests of the counts up to each value, inverted";
 
 /// The quantiles of a query, each with what is said of it.
-pub(crate) fn notes(query: &Query) -> impl Iterator<Item = (String, String)> {
+pub(crate) fn notes(query: &Query, cube: &Cube) -> impl Iterator<Item = (String, String)> {
     query.columns.iter().filter_map(|column| {
-        let SelectColumn::Quantile { name, p, .. } = column else { return None };
+        let SelectColumn::Quantile { name, p, level } = column else { return None };
+        let several = level.of(cube).bounds.iter().flatten().any(|b| b.lo < b.hi);
+        let within = if several {
+            " Its categories have several numbers: the estimate takes them to be spread evenly within theirs, the interval takes nothing for granted."
+        } else {
+            ""
+        };
         let note = format!(
             "{name}: the least value that at least {:.4} % of the units do not exceed; its interval inverts exact tests of \
-             the counts up to each value. It has no standard error.",
+             the counts up to each value. It has no standard error.{within}",
             100.0 * p
         );
         Some((name.clone(), note.replace(".0000 %", " %").replace("00 %", " %")))
@@ -169,6 +192,7 @@ mod tests {
                 sum as f64 >= p * n as f64
             });
             let want = values[want.unwrap()];
+            let ends: Vec<(f64, f64)> = values.iter().map(|v| (*v, *v)).collect();
             let laws: Vec<f64> = (0..7).map(|j| law(8, j, p, 6.0).half_width(0.9)).collect();
             let (mut covered, mut wide, draws) = (0, 0, 2_000u64);
             for seed in 0..draws {
@@ -184,7 +208,7 @@ mod tests {
                         ResultFigure { estimate, std_error: 0.0, low, high }
                     })
                     .collect();
-                let found = quantile(&values, &differences);
+                let found = quantile(&ends, &differences, [-p * total as f64, (1.0 - p) * total as f64]);
                 assert!(found.low <= found.estimate && found.estimate <= found.high);
                 covered += u64::from(found.low <= want && want <= found.high);
                 wide += u64::from(found.low == values[0] && found.high == values[7]);
@@ -197,10 +221,31 @@ mod tests {
     #[test]
     fn without_noise_it_is_the_value() {
         let exact = |d: f64| ResultFigure { estimate: d, std_error: 0.0, low: d, high: d };
-        let found = quantile(&[1.0, 2.0, 5.0], &[exact(-3.0), exact(0.0)]);
+        let values = [1.0, 2.0, 5.0].map(|v| (v, v));
+        let found = quantile(&values, &[exact(-3.0), exact(0.0)], [-4.0, 4.0]);
         assert_eq!((found.low, found.estimate, found.high), (2.0, 2.0, 2.0));
-        let found = quantile(&[1.0, 2.0, 5.0], &[exact(-3.0), exact(-1.0)]);
+        let found = quantile(&values, &[exact(-3.0), exact(-1.0)], [-4.0, 4.0]);
         assert_eq!((found.low, found.estimate, found.high), (5.0, 5.0, 5.0));
-        assert_eq!(quantile(&[7.0], &[]).estimate, 7.0);
+        assert_eq!(quantile(&[(7.0, 7.0)], &[], [-4.0, 4.0]).estimate, 7.0);
+    }
+
+    /// Of bands: within the one that has it, as far as the counts say, and its ends as bounds.
+    #[test]
+    fn within_bands() {
+        let exact = |d: f64| ResultFigure { estimate: d, std_error: 0.0, low: d, high: d };
+        let bands = [(0.0, 10.0), (10.0, 20.0), (20.0, 40.0)];
+        // 10, 30 and 60 units, whose median is the 50th: half way between the 40th and the 100th is a sixth of the last band.
+        let found = quantile(&bands, &[exact(-40.0), exact(-10.0)], [-50.0, 50.0]);
+        assert_eq!((found.low, found.high), (20.0, 40.0));
+        assert!((found.estimate - (20.0 + 20.0 / 6.0)).abs() < 1e-12, "{found:?}");
+        let unsure = ResultFigure { low: -20.0, high: 5.0, ..exact(-10.0) };
+        let found = quantile(&bands, &[exact(-40.0), unsure], [-50.0, 50.0]);
+        assert_eq!((found.low, found.high), (10.0, 40.0));
+        let first = quantile(&bands, &[exact(0.0), exact(30.0)], [-50.0, 50.0]);
+        assert_eq!((first.estimate, first.low, first.high), (10.0, 0.0, 10.0));
+        let endless = quantile(&[(0.0, 10.0), (10.0, f64::INFINITY)], &[exact(-1.0)], [-50.0, 50.0]);
+        assert_eq!((endless.estimate, endless.low, endless.high), (10.0, 10.0, f64::INFINITY));
+        // No counts at all, or those that noise turned around.
+        assert_eq!(quantile(&bands[..1], &[], [0.0, 0.0]).estimate, 5.0);
     }
 }

@@ -28,6 +28,14 @@ pub(in crate::answer) struct Question<'a> {
 
 impl<'a> Question<'a> {
     pub(crate) fn new(query: &'a Query) -> Result<Question<'a>, QueryError> {
+        match query.has_ranks() {
+            true => Err(QueryError::Rank("cannot be asked here: it is of a query's answer alone")),
+            false => Question::with_ranks(query),
+        }
+    }
+
+    /// Of a query that may have places of rows.
+    pub(crate) fn with_ranks(query: &'a Query) -> Result<Question<'a>, QueryError> {
         match query.has_quantiles() {
             true => Err(QueryError::Quantile("cannot be asked here")),
             false => Question::with_quantiles(query, &Cube { dimensions: Vec::new() }),

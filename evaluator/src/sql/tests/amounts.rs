@@ -77,6 +77,50 @@ fn amounts_within_a_case() {
     }
 }
 
+/// The spread of numbers that are categories, against the plain formula; those of unknown age are left out, and the answer says so.
+#[test]
+fn variance_of_categories() {
+    // Sex, and age; the thirty-first is unknown.
+    let rows = [(0, 3), (0, 7), (0, 30), (1, 21), (1, 21), (1, 4), (1, 30), (0, 12)];
+    let value = |figure: &str| {
+        let query = Query::parse(&format!("SELECT {figure} FROM town"), &town()).unwrap();
+        let told = |a: &Aggregate| {
+            let of = |(sex, age): &(usize, usize)| {
+                let mut cell = vec![0; town().dimensions.len()];
+                (cell[0], cell[1]) = (*sex, *age);
+                a.filter.weight_at(&cell).unwrap()
+            };
+            assert!(matches!(a.subject, Summand::Rows));
+            rows.iter().map(of).sum()
+        };
+        let told: Vec<f64> = query.aggregates.iter().map(told).collect();
+        let SelectColumn::Figure { expr, .. } = &query.columns[0] else { panic!("{query:?}") };
+        (expr.evaluate(&told), query.left_out.len())
+    };
+    let spread = |of: &[f64], sample: bool| {
+        let (n, sum) = (of.len() as f64, of.iter().sum::<f64>());
+        let squares: f64 = of.iter().map(|v| (v - sum / n) * (v - sum / n)).sum();
+        squares / if sample { n - 1.0 } else { n }
+    };
+    let (all, men) = (&[3.0, 7.0, 21.0, 21.0, 4.0, 12.0][..], &[21.0, 21.0, 4.0][..]);
+    for (figure, want) in [
+        ("VAR_POP(age)", spread(all, false)),
+        ("VARIANCE(age)", spread(all, true)),
+        ("STDDEV(age)", spread(all, true).sqrt()),
+        ("STDDEV_POP(age) FILTER (WHERE sex = 'M')", spread(men, false).sqrt()),
+        ("VAR_SAMP(CASE WHEN sex = 'M' THEN age END)", spread(men, true)),
+        ("VAR_POP(CASE WHEN sex = 'M' THEN 1 ELSE 0 END)", 0.25),
+    ] {
+        let (found, left_out) = value(figure);
+        assert!((found - want).abs() < 1e-9, "{figure}: {found} {want}");
+        assert_eq!(left_out, usize::from(figure.contains("age")), "{figure}");
+    }
+    let refused =
+        |figure: &str| Query::parse(&format!("SELECT {figure} FROM town"), &town()).unwrap_err().to_string();
+    assert!(refused("STDDEV(sex)").contains("sex"));
+    assert!(refused("STDDEV(age.band)").contains("needs one number for each category"));
+}
+
 #[test]
 fn an_amount_is_no_dimension() {
     for text in

@@ -11,7 +11,7 @@ use super::chunk::Chunk;
 use super::error::{IngestError, Place};
 use super::faults::{Faults, First};
 use super::fields::{Field, Fields, UnitField};
-use super::files::{DataFile, files};
+use super::files::{DataFile, Origin, files};
 use super::run::{Run, Settings, Take};
 use super::text::line;
 use super::unit::{Bounding, Parting};
@@ -19,7 +19,6 @@ use super::zeros::Zeros;
 use super::{Means, READING, fields, options};
 use crate::cube::Quantity;
 use crate::spec::{AmountSpec, CsvOptions, Spec};
-use std::path::Path;
 use std::sync::Arc;
 
 /// What a dataset is like, seen by a spec. Private.
@@ -86,9 +85,13 @@ impl Report {
     }
 }
 
-/// Reads all rows of `path`, as a release would, and says all that is wrong with them.
-pub(crate) fn check(spec: &Spec, path: &Path, means: &Means) -> Result<Report, IngestError> {
-    let (files, settings) = (files(spec, path)?, Settings::default());
+/// Reads all rows, as a release would, and says all that is wrong with them.
+pub(crate) fn check<'o>(
+    spec: &Spec,
+    from: impl Into<Origin<'o>>,
+    means: &Means,
+) -> Result<Report, IngestError> {
+    let (files, settings) = (files(spec, from.into())?, Settings::default());
     let csv = options(spec);
     let mut report = Report { files: files.len(), ..Report::default() };
     let (mut fields, kept) = there(spec, &files, &csv, (settings, means), &mut report.columns)?;
@@ -256,11 +259,17 @@ fn there<'s>(
 fn place(files: &[DataFile], pieces: &[(usize, u64)], (piece, row, offset): First) -> String {
     let file = pieces.get(piece).map_or(0, |(file, _)| *file);
     let before = pieces.iter().take(piece).filter(|(of, _)| *of == file).map(|(_, rows)| rows).sum::<u64>();
-    let Some(path) = files.get(file).map(|file| file.path.as_path()) else { return String::new() };
-    let place = Place { row: before + row, line: offset.and_then(|at| line(path, at)) };
+    let (number, Some(file)) = (file + 1, files.get(file)) else { return String::new() };
+    let place = Place { row: before + row, line: offset.and_then(|at| line(file, at)) };
     match files.len() {
         1 => place.to_string(),
-        _ => format!("{}, {place}", path.file_name().unwrap_or_default().to_string_lossy()),
+        of => {
+            let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+            // Files of folders that say a column have one name, and what folders are called is data.
+            let which =
+                if file.keys.is_empty() { String::new() } else { format!(" (file {number} of {of})") };
+            format!("{name}{which}, {place}")
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! All cells of a file as text, for drafts of specs: made by whoever may see the data, and shown to nobody else.
 
 use super::super::error::IngestError;
+use super::super::files::DataFile;
 use super::super::memory::LONGEST;
 use super::place::OnDisk;
 use super::types::{self, Held};
@@ -12,7 +13,6 @@ use ::parquet::file::reader::FileReader;
 use ::parquet::file::serialized_reader::SerializedFileReader;
 use ::parquet::record::Field;
 use ::parquet::schema::types::Type;
-use std::path::Path;
 
 /// Why no dimension can be made of a column.
 const NESTED: &str = "a column of nested values: no dimension is made of it";
@@ -21,19 +21,19 @@ const SPECIAL: &str = "of a special type, or raw bytes: no dimension is made of 
 
 /// The columns of a file with what keeps them from being dimensions, and then its rows, a null as an empty text.
 pub(crate) fn all<S, E: From<IngestError>>(
-    path: &Path,
+    file: &DataFile,
     begin: impl FnOnce(Vec<(String, Holds)>) -> Result<S, E>,
     mut row: impl FnMut(&mut S, &[String]),
 ) -> Result<S, E> {
     let read = || -> Result<S, E> {
-        let size = super::super::files::regular(path)?;
-        let reader = SerializedFileReader::new(OnDisk::new(path, size));
+        let reader = SerializedFileReader::new(OnDisk(file.clone()));
         let reader = reader.map_err(|_| IngestError::Parquet(UNREADABLE))?;
         let roots = reader.metadata().file_metadata().schema_descr().root_schema().get_fields().to_vec();
-        let columns = roots.iter().map(|root| (root.name().to_owned(), holds(root))).collect();
-        let file = OnDisk::new(path, size);
+        let own = roots.iter().map(|root| (root.name().to_owned(), holds(root)));
+        let columns = own.chain(file.keys.iter().map(|(name, _)| (name.clone(), Holds::Anything))).collect();
+        let on_disk = OnDisk(file.clone());
         for chunk in reader.metadata().row_groups().iter().flat_map(|group| group.columns()) {
-            let longest = sizes::longest(&file, chunk).map_err(|_| IngestError::Parquet(BROKEN))?;
+            let longest = sizes::longest(&on_disk, chunk).map_err(|_| IngestError::Parquet(BROKEN))?;
             if longest > LONGEST as u64 {
                 return Err(IngestError::Parquet(ENDLESS).into());
             }
@@ -45,6 +45,7 @@ pub(crate) fn all<S, E: From<IngestError>>(
             let record = record.map_err(undecodable)?;
             cells.clear();
             cells.extend(record.get_column_iter().zip(&held).map(|((_, field), held)| text(field, *held)));
+            cells.extend(file.keys.iter().map(|(_, value)| value.to_string()));
             row(&mut state, &cells);
         }
         Ok(state)

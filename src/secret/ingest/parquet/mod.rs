@@ -25,6 +25,8 @@ use super::chunk::{CHUNK, Chunk};
 use super::code::Kind;
 use super::error::IngestError;
 use super::fields::{Field, Fields, find, places};
+use super::files::DataFile;
+use super::keyed::Key;
 use super::piece::{Bad, Stop, What};
 use ::parquet::basic::{Compression, Encoding};
 use ::parquet::errors::ParquetError;
@@ -33,14 +35,14 @@ use ::parquet::file::reader::{FileReader, RowGroupReader};
 use ::parquet::file::serialized_reader::SerializedFileReader;
 use ::parquet::record::Field as Held;
 use ::parquet::schema::types::SchemaDescriptor;
-use cells::{Cells, To};
+use cells::{Cells, To, Value};
 use pages::{Pages, Stored};
 use place::OnDisk;
 use slow::Slow;
 use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
-use std::path::Path;
-use std::sync::Once;
+use std::sync::{Arc, Once};
+use zeroize::Zeroizing;
 
 /// A Parquet file whose footer has been read, as if it were the CSV file of the same table: a null is an empty cell, whole numbers
 /// are written in decimal, decimals with all the digits that their column has behind the point, fractions with the fewest digits that mean the same
@@ -59,21 +61,22 @@ pub(super) struct Groups {
 
 impl Groups {
     /// Reads the footer, and finds the columns.
-    pub(super) fn open(path: &Path, size: u64, fields: &Fields<'_>) -> Result<Groups, IngestError> {
+    pub(super) fn open(file: &DataFile, fields: &Fields<'_>) -> Result<Groups, IngestError> {
         let open = || {
-            let reader = SerializedFileReader::new(OnDisk::new(path, size));
+            let reader = SerializedFileReader::new(OnDisk(file.clone()));
             let reader = reader.map_err(|_| IngestError::Parquet(UNREADABLE))?;
             let schema = reader.metadata().file_metadata().schema_descr();
-            let unit = fields.unit.as_ref().map(|unit| Source::find(schema, unit.column, Kind::Labels));
+            let find = |column: &str, kind| Source::find(schema, &file.keys, column, kind);
+            let unit = fields.unit.as_ref().map(|unit| find(unit.column, Kind::Labels));
             let unit = unit.transpose()?;
             let orders = fields.unit.iter().flat_map(|unit| &unit.order);
-            let orders = orders.map(|column| Source::find(schema, column, Kind::Order));
+            let orders = orders.map(|column| find(column, Kind::Order));
             let orders = orders.collect::<Result<Vec<_>, _>>()?;
-            let dimensions = fields.dimensions.iter().map(|f| Source::find(schema, f.column, f.coder.kind()));
+            let dimensions = fields.dimensions.iter().map(|f| find(f.column, f.coder.kind()));
             let dimensions = dimensions.collect::<Result<Vec<_>, _>>()?;
-            let factors = fields.factors().map(|(column, coder)| Source::find(schema, column, coder.kind()));
+            let factors = fields.factors().map(|(column, coder)| find(column, coder.kind()));
             let factors = factors.collect::<Result<Vec<_>, _>>()?;
-            let file = OnDisk::new(path, size);
+            let file = OnDisk(file.clone());
             Ok(Groups { reader, file, dimensions, factors, unit, orders })
         };
         undamaged(open).unwrap_or(Err(IngestError::Parquet(DAMAGED)))
@@ -191,13 +194,12 @@ impl Groups {
 
 /// The columns `names` of a file of whole numbers, row by row. There may be no others.
 pub(super) fn numbers<E: From<IngestError>>(
-    path: &Path,
-    size: u64,
+    file: &DataFile,
     names: &[String],
     take: &mut dyn FnMut(&[Option<i64>]) -> Result<(), E>,
 ) -> Result<(), E> {
     let all = || -> Result<(), E> {
-        let reader = SerializedFileReader::new(OnDisk::new(path, size)).map_err(undecodable)?;
+        let reader = SerializedFileReader::new(OnDisk(file.clone())).map_err(undecodable)?;
         let roots = reader.metadata().file_metadata().schema_descr().root_schema().get_fields().to_vec();
         let places = places(names, roots.iter().map(|root| root.name().as_bytes()))?;
         for (row, number) in reader.get_row_iter(None).map_err(undecodable)?.zip(1..) {
@@ -277,33 +279,43 @@ fn undecodable(error: ParquetError) -> IngestError {
 
 /// The cells of one column in one row group.
 enum Stream<'f> {
+    /// One value in all rows.
+    Key(Box<Cells<'f>>),
     Pages(Box<Pages<'f>>),
     Slow(Box<Slow<'f>>),
 }
 
 impl<'f> Stream<'f> {
     fn new(source: &Source, group: &dyn RowGroupReader, to: To<'f>) -> Result<Stream<'f>, IngestError> {
-        let chunk = group.metadata().columns().get(source.leaf).ok_or(IngestError::Parquet(BROKEN))?;
+        let mut cells = Cells::new(to);
+        let (leaf, stored) = match source {
+            Source::Column(leaf, stored) => (*leaf, *stored),
+            Source::Key(value) => {
+                cells.entry(Value::Bytes(value.as_bytes()));
+                return Ok(Stream::Key(Box::new(cells)));
+            }
+        };
+        let chunk = group.metadata().columns().get(leaf).ok_or(IngestError::Parquet(BROKEN))?;
         if let Compression::LZO | Compression::BROTLI(_) = chunk.compression() {
             return Err(IngestError::Parquet(
                 "is compressed with LZO or Brotli, which this build does not know",
             ));
         }
-        let cells = Cells::new(to);
-        if chunk.column_type() != source.stored.physical {
+        if chunk.column_type() != stored.physical {
             return Err(IngestError::Parquet(BROKEN));
         }
         Ok(if known(chunk) {
-            let pages = group.get_column_page_reader(source.leaf).map_err(undecodable)?;
-            Stream::Pages(Box::new(Pages::new(pages, source.stored, cells)))
+            let pages = group.get_column_page_reader(leaf).map_err(undecodable)?;
+            Stream::Pages(Box::new(Pages::new(pages, stored, cells)))
         } else {
-            let reader = group.get_column_reader(source.leaf).map_err(undecodable)?;
-            Stream::Slow(Box::new(Slow::new(reader, source.stored, cells)))
+            let reader = group.get_column_reader(leaf).map_err(undecodable)?;
+            Stream::Slow(Box::new(Slow::new(reader, stored, cells)))
         })
     }
 
     fn cells(&mut self) -> &mut Cells<'f> {
         match self {
+            Stream::Key(cells) => cells,
             Stream::Pages(pages) => pages.cells(),
             Stream::Slow(slow) => slow.cells(),
         }
@@ -311,6 +323,10 @@ impl<'f> Stream<'f> {
 
     fn fill(&mut self, chunk: &mut Chunk, len: usize) -> Result<(), IngestError> {
         match self {
+            Stream::Key(cells) => {
+                cells.begin(chunk, len);
+                cells.places(chunk, 0, &vec![0; len]).ok_or(IngestError::Parquet(BROKEN))
+            }
             Stream::Pages(pages) => pages.fill(chunk, len),
             Stream::Slow(slow) => slow.fill(chunk, len),
         }
@@ -318,6 +334,7 @@ impl<'f> Stream<'f> {
 
     fn finished(&mut self, chunk: &mut Chunk) -> Result<bool, IngestError> {
         match self {
+            Stream::Key(_) => Ok(true),
             Stream::Pages(pages) => pages.finished(),
             Stream::Slow(slow) => slow.finished(chunk),
         }
@@ -335,16 +352,27 @@ fn known(chunk: &ColumnChunkMetaData) -> bool {
     chunk.encodings().all(easy)
 }
 
-/// One flat column of the file.
-struct Source {
-    leaf: usize,
-    stored: Stored,
+/// Where a column is.
+enum Source {
+    /// It is a flat column of the file.
+    Column(usize, Stored),
+    /// The file's folders say it.
+    Key(Arc<Zeroizing<String>>),
 }
 
 impl Source {
-    fn find(schema: &SchemaDescriptor, column: &str, wanted: Kind) -> Result<Source, IngestError> {
+    fn find(
+        schema: &SchemaDescriptor,
+        keys: &[Key],
+        column: &str,
+        wanted: Kind,
+    ) -> Result<Source, IngestError> {
         let roots = schema.root_schema().get_fields();
-        let root = find(column, roots.iter().map(|root| root.name().as_bytes()))?;
+        let names = roots.iter().map(|root| root.name()).chain(keys.iter().map(|(name, _)| name.as_str()));
+        let root = find(column, &names.map(str::as_bytes).collect::<Vec<_>>(), roots.len())?;
+        if let Some((_, value)) = root.checked_sub(roots.len()).and_then(|key| keys.get(key)) {
+            return Ok(Source::Key(value.clone()));
+        }
         let refuse = |found| {
             let wanted = wanted.wanted();
             IngestError::ColumnType { column: column.to_owned(), found, wanted }
@@ -364,6 +392,6 @@ impl Source {
             length: usize::try_from(descriptor.type_length()).unwrap_or(0),
             nullable: descriptor.max_def_level() == 1,
         };
-        Ok(Source { leaf, stored })
+        Ok(Source::Column(leaf, stored))
     }
 }

@@ -29,7 +29,8 @@ pub(super) fn fits<'s>(
     let threads = rayon::current_num_threads().max(1) as u64;
     let mut all = 0u64;
     for source in sources {
-        let chunk = group.columns().get(source.leaf).ok_or(IngestError::Parquet(BROKEN))?;
+        let Source::Column(leaf, _) = source else { continue };
+        let chunk = group.columns().get(*leaf).ok_or(IngestError::Parquet(BROKEN))?;
         let longest = longest(file, chunk).map_err(|_| IngestError::Parquet(BROKEN))?;
         if longest > limit / 8 {
             return Err(IngestError::Parquet(LONG));

@@ -3,11 +3,11 @@
 
 use super::super::memory::Memory;
 use super::super::tests::{codes, column, in_order, labels, lenient, spec, with_unit};
-use super::super::{Rows, read};
+use super::super::{Origin, Piped, Rows, files_of, read};
 use super::*;
 use crate::numeric::tries::tries;
 use crate::secret::ingest::Means;
-use crate::spec::{Coding, Spec};
+use crate::spec::{Coding, Format, Spec};
 use ::parquet::basic::{GzipLevel, ZstdLevel};
 use ::parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type,
@@ -18,6 +18,7 @@ use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::parser::parse_message_type;
 use ::parquet::schema::types::ColumnPath;
 use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
 
@@ -216,7 +217,8 @@ fn long_values_among_short_ones() {
         assert_eq!(refused(rayon::current_num_threads() as u64 * (140 << 20)), None);
     }
     made(WriterVersion::PARQUET_1_0, 1000, 70 << 20, 1);
-    let drafted = all::all(&path, Ok::<_, IngestError>, |_, _| ());
+    let [file] = &files_of(None, Origin::from(&path)).unwrap()[..] else { panic!() };
+    let drafted = all::all(file, Ok::<_, IngestError>, |_, _| ());
     let endless = "the Parquet file has values that are too long to draft a spec of";
     assert_eq!(drafted.unwrap_err().to_string(), endless);
 }
@@ -694,4 +696,47 @@ fn products_as_in_text() {
     std::fs::write(&csv, "sex,whole,money,fraction\na,1,x,3\n").unwrap();
     let wrong = read(&with, &csv, &Means::default()).unwrap_err().to_string();
     assert!(wrong.contains("column \"money\"") && wrong.contains("not a number"), "{wrong}");
+}
+
+/// Folders and pipes, as of text.
+#[test]
+fn folders_and_pipes() {
+    let dir = TempDir::new().unwrap();
+    let mut text = String::new();
+    for (folder, year) in [("year=2022", "2022"), ("year=__HIVE_DEFAULT_PARTITION__", "")] {
+        std::fs::create_dir(dir.path().join(folder)).unwrap();
+        let schema = "required binary sex (UTF8)";
+        write(
+            &dir.path().join(folder).join("0.parquet"),
+            schema,
+            WriterProperties::builder(),
+            3,
+            |at, group| {
+                let sex = if at == 1 { "F" } else { "M" };
+                put::<ByteArrayType>(group, &vec![Some(ByteArray::from(sex)); 5000]);
+                text += &format!("{sex},{year}\n").repeat(5000);
+            },
+        );
+    }
+    let path = dir.path().join(".rows.csv");
+    std::fs::write(&path, format!("sex,year\n{text}")).unwrap();
+    let year = || lenient(column("year", 1, Coding::Range { lo: 2022, hi: 2022 }));
+    let plain = spec([year(), labels("sex", &["F", "M"])]);
+    let of_text = || spec([lenient(labels("sex", &["F"])), year()]);
+    for spec in [plain, with_unit(of_text(), "sex", 3)] {
+        let (found, expected) = (
+            read(&spec, dir.path(), &Means::default()).unwrap(),
+            read(&spec, &path, &Means::default()).unwrap(),
+        );
+        assert_eq!(in_order(&spec, codes(&found)), in_order(&spec, codes(&expected)));
+    }
+    let missing = with_unit(of_text(), "year", 3);
+    let told = read(&missing, dir.path(), &Means::default()).unwrap_err().to_string();
+    assert!(told.starts_with("0.parquet (file 2 of 2): row 1, column \"year\": the cell is empty"), "{told}");
+    let bytes = std::fs::read(dir.path().join("year=2022/0.parquet")).unwrap();
+    let piped = Piped::new(std::io::Cursor::new(bytes), Format::Parquet);
+    let sexes = spec([labels("sex", &["F", "M"])]);
+    assert_eq!(read(&sexes, Origin::Piped(&piped), &Means::default()).unwrap().len(), 15_000);
+    let broken = Piped::new(std::io::Cursor::new(b"PAR1".to_vec()), Format::Parquet);
+    assert!(read(&sexes, Origin::Piped(&broken), &Means::default()).is_err());
 }

@@ -9,15 +9,14 @@ pub(super) use blocks::{Block, Buffer};
 
 use super::chunk::{CHUNK, Chunk};
 use super::error::{Fault, IngestError, Place};
-use super::fields::order_of;
-use super::fields::{Field, Fields, find};
+use super::fields::{Field, Fields, find, order_of, unit_of};
 use super::files::DataFile;
+use super::keyed::Key;
 use super::piece::{Bad, What};
 use crate::spec::{CsvOptions, Encoding};
 use blocks::{Blocks, Broken, LONGEST_HEADER};
 use record::Records;
 use std::io::Read;
-use std::path::Path;
 
 /// How many bytes are read at a time: little enough to be still in the cache when they are coded.
 pub(super) const BLOCK: usize = 1 << 18;
@@ -34,6 +33,8 @@ pub(super) struct Layout {
     encoding: Encoding,
     /// For each column of the file what is made of it.
     columns: Vec<Uses>,
+    /// What is made of what the file's folders say.
+    keys: Vec<(Use, Key)>,
 }
 
 /// What is made of one column: most are one dimension, or nothing.
@@ -64,7 +65,7 @@ impl Text {
         fields: &Fields<'_>,
         block: usize,
     ) -> Result<(Text, Layout), IngestError> {
-        let file = file.open()?;
+        let (keys, file) = (&file.keys, file.open()?);
         let (delimiter, quote) = (options.delimiter, options.quote);
         let broken = |broken| match broken {
             Broken::Io(error) => IngestError::Read { after: Place { row: 0, line: None }, error },
@@ -79,7 +80,7 @@ impl Text {
         }
         let layout = match &options.columns {
             Some(names) => {
-                Layout::find(options, fields, &names.iter().map(|n| n.as_bytes()).collect::<Vec<_>>())?
+                Layout::find(options, fields, &names.iter().map(|n| n.as_bytes()).collect::<Vec<_>>(), keys)?
             }
             None => {
                 let first = |text: &[u8]| {
@@ -96,7 +97,8 @@ impl Text {
                 let mut records = Records::new(&header, delimiter, quote);
                 let (_, names) = records.whole().ok_or(IngestError::NoHeader)?;
                 let names: Vec<&[u8]> = names.iter().map(|n| n.as_slice()).collect();
-                Layout::find(options, fields, &names).map_err(|error| suspect(error, &header, options))?
+                Layout::find(options, fields, &names, keys)
+                    .map_err(|error| suspect(error, &header, options))?
             }
         };
         Ok((Text { blocks }, layout))
@@ -143,33 +145,44 @@ pub(super) enum Stopped {
 }
 
 impl Layout {
-    fn find(options: &CsvOptions, fields: &Fields<'_>, names: &[&[u8]]) -> Result<Layout, IngestError> {
+    fn find(
+        options: &CsvOptions,
+        fields: &Fields<'_>,
+        own: &[&[u8]],
+        keys: &[Key],
+    ) -> Result<Layout, IngestError> {
+        let names: Vec<&[u8]> =
+            own.iter().copied().chain(keys.iter().map(|(name, _)| name.as_bytes())).collect();
+        let find = |column: &str| find(column, &names, own.len());
         let mut uses = vec![Vec::new(); names.len()];
         if let Some(unit) = &fields.unit {
-            let at = find(unit.column, names.iter().copied())?;
+            let at = find(unit.column)?;
             uses[at].push(Use::Unit);
             for (order, column) in unit.order.iter().enumerate() {
-                let at = find(column, names.iter().copied())?;
+                let at = find(column)?;
                 uses[at].push(Use::Order(order));
             }
         }
         for (dimension, field) in fields.dimensions.iter().enumerate() {
-            let at = find(field.column, names.iter().copied())?;
+            let at = find(field.column)?;
             if field.factors.is_empty() {
                 uses[at].push(Use::Dimension(dimension));
             }
         }
         for (factor, (column, _)) in fields.factors().enumerate() {
-            let at = find(column, names.iter().copied())?;
+            let at = find(column)?;
             uses[at].push(Use::Factor(factor));
         }
+        let of_keys = uses.split_off(own.len()).into_iter().zip(keys);
+        let keys =
+            of_keys.flat_map(|(uses, key)| uses.into_iter().map(move |one| (one, key.clone()))).collect();
         let columns = uses.into_iter().map(|uses| match *uses {
             [] => Uses::Nothing,
             [Use::Dimension(d)] if !fields.dimensions[d].coder.is_text() => Uses::Nodes(d),
             _ => Uses::Many(uses),
         });
         let CsvOptions { delimiter, quote, encoding, .. } = *options;
-        Ok(Layout { delimiter, quote, encoding, columns: columns.collect() })
+        Ok(Layout { delimiter, quote, encoding, columns: columns.collect(), keys })
     }
 
     /// The records of a block.
@@ -262,7 +275,8 @@ impl Layout {
             }
             if last {
                 let whole = good && columns.next().is_none() && !records.unclosed();
-                return whole && chunk.multiply(fields, row);
+                let keyed = |(one, key): &(Use, Key)| one.code(key.1.as_bytes(), fields, chunk, row);
+                return whole && self.keys.iter().all(keyed) && chunk.multiply(fields, row);
             }
         }
     }
@@ -306,13 +320,12 @@ impl Layout {
                 let fault = if mistaken { Fault::IsUtf8(self.encoding.name()) } else { self.encoded(fault) };
                 Some((fields.place_of(factor), fault))
             }
-            Use::Order(order) => order_of(fields.blanks.value(cell)).err().map(|fault| (1 + order, fault)),
-            Use::Unit => {
-                let whose = fields.unit.as_ref()?.whose(fields.blanks.value(cell));
-                Some((0, self.encoded(super::fields::unit_of(&whose).err()?)))
+            Use::Order(_) | Use::Unit => {
+                one.wrong(cell, fields).map(|(place, fault)| (place, self.encoded(fault)))
             }
         });
-        Ok(faults.collect())
+        let of_keys = self.keys.iter().filter_map(|(one, (_, cell))| one.wrong(cell.as_bytes(), fields));
+        Ok(faults.chain(of_keys).collect())
     }
 
     /// The one thing that is told: the row's width first, then its unit, then what orders it, then the dimensions in their order.
@@ -375,7 +388,7 @@ impl Use {
                 let Some(unit) = &fields.unit else { return false };
                 let whose = unit.whose(fields.blanks.value(cell));
                 chunk.push_whose(row, &whose);
-                super::fields::unit_of(&whose).is_ok()
+                unit_of(&whose).is_ok()
             }
             Use::Order(column) => match order_of(fields.blanks.value(cell)) {
                 Ok(key) => {
@@ -401,11 +414,27 @@ impl Use {
             }
         }
     }
+
+    /// What is wrong with a cell of text that is read already, and the place in which its column is complained of.
+    fn wrong(self, cell: &[u8], fields: &Fields<'_>) -> Option<(usize, Fault)> {
+        Some(match self {
+            Use::Unit => {
+                let whose = fields.unit.as_ref()?.whose(fields.blanks.value(cell));
+                (0, unit_of(&whose).err()?)
+            }
+            Use::Order(order) => (1 + order, order_of(fields.blanks.value(cell)).err()?),
+            Use::Dimension(d) => (1 + fields.orders() + d, fields.dimensions.get(d)?.coder.code(cell).err()?),
+            Use::Factor(factor) => {
+                let (_, coder) = fields.factors().nth(factor)?;
+                (fields.place_of(factor), coder.factor(cell).err()?)
+            }
+        })
+    }
 }
 
 /// The line, from 1, that begins at a byte of the file or contains it.
-pub(super) fn line(path: &Path, offset: u64) -> Option<u64> {
-    let mut file = crate::unpack::open(path).ok()?.take(offset);
+pub(super) fn line(file: &DataFile, offset: u64) -> Option<u64> {
+    let mut file = file.unpacked().ok()?.take(offset);
     let mut bytes = zeroize::Zeroizing::new(vec![0; BLOCK]);
     let mut lines = 1;
     loop {

@@ -1,6 +1,6 @@
 //! At most `max_rows` rows of a unit count.
 //!
-//! Rows are parted by a hash of their unit while they are read; what does not fit the memory goes to a file (see [`spill`]). Then every part is looked
+//! Rows are parted by a hash of their unit while they are read; what does not fit the memory goes to a file (see [`super::spill`]). Then every part is looked
 //! at by itself: it has all rows of its units. A part that is too large is parted again, after rows that cannot matter were left away.
 //!
 //! | file | idea |
@@ -8,12 +8,10 @@
 //! | `order` | where a row stands among those of its unit |
 //! | `record` | a row as bytes |
 //! | `choose` | the first rows of each unit |
-//! | `spill` | a file that nobody else can read |
 
 mod choose;
 pub(super) mod order;
 mod record;
-mod spill;
 #[cfg(test)]
 mod tests;
 
@@ -21,13 +19,13 @@ use super::chunk::{CHUNK, Chunk};
 use super::error::IngestError;
 use super::fields::{Fields, UnitField};
 use super::run::Take;
+use super::spill::{Block, Spill};
 use super::zeros::Zeros;
 #[cfg(feature = "faults")]
 use crate::planted::{self, Planted};
 use crate::watch::Watch;
 use choose::Chooser;
 use record::{Record, Shape, hash};
-use spill::{Block, Spill};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};

@@ -4,7 +4,7 @@
 //! ChaCha20 under a key from the operating system that is in this process's memory only, each block with a stream of its own. The hash of
 //! every block's cipher stays in memory: a block that was changed on the disk is noticed, and reading ends.
 
-use super::super::error::IngestError;
+use super::error::IngestError;
 use rand::TryRng;
 use rand::rngs::SysRng;
 use rand::{Rng, SeedableRng};
