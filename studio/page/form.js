@@ -282,12 +282,12 @@ function recipient(form, recipient, i) {
   const own = form.privacy || {};
   const budgets = own.rho !== undefined ? ["rho"] : own.delta !== undefined ? ["epsilon", "rho"] : ["epsilon"];
   const starts = { rho: { set: String(own.rho ?? "1/10") }, epsilon: { set: String(own.epsilon ?? "1/10") }, margin: { toml: "50" } };
-  const names = { rho: "its own ρ", epsilon: "its own ε", margin: "as precise as needed" };
+  const names = { rho: "its own ρ", epsilon: "its own ε", margin: "a target" };
   const kind = Object.keys(names).find((key) => recipient[key] !== undefined) || budgets[0];
   const become = (next) => edit([...Object.keys(names).map((key) => ({ path: at(key) })), { path: at(next), ...starts[next] }], { redraw: true });
   return entry(`Recipient ${recipient.name}`, make("div", { class: "fields" }, field("Name", recipient.name, at("name"), needed(word)),
     choice("Gets", kind, [...new Set([...budgets, "margin", kind])].map((key) => [key, names[key]]), become),
-    field({ rho: "ρ", epsilon: "ε", margin: "± for every cell" }[kind], recipient[kind], at(kind), needed(number), "narrow"),
+    field({ rho: "ρ", epsilon: "ε", margin: "Every cell ±" }[kind], recipient[kind], at(kind), needed(number), "narrow"),
     remove(`the recipient ${recipient.name}`, ["recipient", i])));
 }
 

@@ -150,7 +150,7 @@ def test_amounts_questions_and_recipients(tab, margins, tmp_path):
     second.get_by_label("Gets").select_option("margin")
     tab.after()
     assert [r["name"] for r in tab.plan()["recipients"]["recipients"]] == ["copy", "copy2"]
-    tab.page.get_by_role("group", name="Recipient copy2").get_by_label("± for every cell").fill("30")
+    tab.page.get_by_role("group", name="Recipient copy2").get_by_label("Every cell ±").fill("30")
     tab.after()
     (tmp_path / "edited.toml").write_text(tab.spec())
     assert command(margins, tmp_path / "edited.toml") == tab.plan()

@@ -893,7 +893,7 @@ fn refused_figures() {
     let possible = "possible are COUNT(*), SUM and AVG of a numeric dimension or a CASE, and + - * / of them";
     for (column, message, help) in [
         ("COUNT(DISTINCT sex)", "COUNT with DISTINCT or ALL cannot be asked of a release", possible),
-        ("VARIANCE(age)", "the function VARIANCE cannot be asked of a release", possible),
+        ("SKEWNESS(age)", "the function SKEWNESS cannot be asked of a release", possible),
         ("SUM(sex)", "sex has no numbers", possible),
         (
             "COUNT(age)",

@@ -25,6 +25,7 @@ mod write;
 
 use super::{CsvOptions, Digits};
 use nested::Nested;
+use std::collections::BTreeSet;
 use std::path::Path;
 use survey::{Survey, hash};
 pub use text::Part;
@@ -77,6 +78,9 @@ pub enum DraftError {
         /// What is wrong.
         what: &'static str,
     },
+    /// A line of names, and nothing below it.
+    #[error("{0} has no rows: nothing to draft")]
+    NoRows(String),
     /// No column can become a dimension.
     #[error("{0} has no column with values that could be listed: nothing to draft")]
     Nothing(String),
@@ -99,6 +103,9 @@ pub fn draft(
     drawn.draft_of(data, folder, Some(&options), lists)
 }
 
+/// So many ways to write nothing but blanks are told.
+const BLANKS: usize = 20;
+
 /// What has been seen of a table.
 pub struct Drawn {
     columns: Vec<Survey>,
@@ -106,6 +113,8 @@ pub struct Drawn {
     rows: u64,
     /// For each column where its cell is in a row of the file that is read.
     order: Vec<usize>,
+    /// Cells of nothing but blanks, each as it is written.
+    blanks: BTreeSet<String>,
     /// The numbers of a row's values: none where a cell is empty, and none of a value that nobody wants to know.
     cells: Vec<Option<Option<u32>>>,
 }
@@ -133,7 +142,7 @@ impl Drawn {
         }
         let (nested, order) = (Nested::new(columns.len()), (0..columns.len()).collect());
         let columns = columns.into_iter().map(|(name, holds)| Survey::new(name, holds, digits)).collect();
-        Ok(Drawn { columns, nested, rows: 0, order, cells: Vec::new() })
+        Ok(Drawn { columns, nested, rows: 0, order, blanks: BTreeSet::new(), cells: Vec::new() })
     }
 
     /// Whether another file of the same table has these columns, in whatever order: its rows are next.
@@ -156,6 +165,9 @@ impl Drawn {
         for (at, (column, &from)) in self.columns.iter_mut().zip(&self.order).enumerate() {
             let cell = cells.get(from).copied().unwrap_or("");
             let hash = (!cell.trim().is_empty()).then(|| hash(cell));
+            if hash.is_none() && !cell.is_empty() && self.blanks.len() < BLANKS {
+                self.blanks.insert(cell.to_owned());
+            }
             self.cells.push(hash.map(|hash| self.nested.number(at, hash, cell)));
             column.see(cell, hash);
         }
@@ -190,6 +202,9 @@ impl Drawn {
         csv: Option<&CsvOptions>,
         lists: Option<&mut Vec<(String, String)>>,
     ) -> Result<String, DraftError> {
+        if self.rows == 0 {
+            return Err(DraftError::NoRows(data.display().to_string()));
+        }
         let trees = if lists.is_some() { areas::trees(self) } else { Vec::new() };
         if trees.is_empty() && self.columns.iter().all(|c| c.domain(self.gaps()).is_err()) {
             return Err(DraftError::Nothing(data.display().to_string()));
@@ -373,6 +388,22 @@ mod tests {
             let own = spec.data.as_ref().unwrap().csv.numbers;
             assert_eq!((own.decimal, own.thousands), (decimal, thousands), "{cells}");
         }
+    }
+
+    /// What `release` would refuse is not drafted: a dimension that is called like the table of all rows, and cells of nothing but blanks as empty ones.
+    #[test]
+    fn names_and_cells_that_need_another_word() {
+        let (text, spec) = draft_of("rows.csv", b"total,x,total-\na, ,1\nb,c,2\nb,   ,2\n").unwrap();
+        let names: Vec<&str> = spec.cube.dimensions.iter().map(|d| &*d.name).collect();
+        assert_eq!(names, ["total--", "x", "total-"]);
+        assert!(
+            text.contains("name = \"total--\"\ncolumn = \"total\"")
+                && text.contains("empty = [\" \", \"   \"]"),
+            "{text}"
+        );
+        assert!(spec.columns[1].missing.is_some());
+        let none = draft_of("rows.csv", b"sex,age\n").unwrap_err().to_string();
+        assert!(none.ends_with("rows.csv has no rows: nothing to draft"), "{none}");
     }
 
     /// Several files are one table; one with other columns is named.

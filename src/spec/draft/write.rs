@@ -64,8 +64,8 @@ pub(super) fn write(
         }
     }
     let gaps = drawn.gaps();
-    let empty: Vec<String> =
-        (0..).zip(GAPS).filter(|(gap, _)| gaps & 1 << gap != 0).map(|(_, text)| quoted(text)).collect();
+    let words = (0..).zip(GAPS).filter(|(gap, _)| gaps & 1 << gap != 0).map(|(_, text)| text);
+    let empty: Vec<String> = words.chain(drawn.blanks.iter().map(String::as_str)).map(quoted).collect();
     if !empty.is_empty() {
         let _ =
             writeln!(out, "empty = [{}]  # texts that stand for no value, in all columns", empty.join(", "));
@@ -291,15 +291,18 @@ fn unambiguous(column: &str, columns: &[Survey]) -> String {
     let is_level = columns
         .iter()
         .any(|c| column.strip_prefix(&c.name).and_then(|r| r.strip_prefix('.')) == Some(&c.name));
-    if !is_level {
+    if !is_level && column != TOTAL {
         return column.to_owned();
     }
-    let mut name = column.replacen('.', "-", 1);
+    let mut name = if is_level { column.replacen('.', "-", 1) } else { format!("{TOTAL}-") };
     while columns.iter().any(|c| c.name == name) {
         name.push('-');
     }
     name
 }
+
+/// No dimension is called so.
+const TOTAL: &str = "total";
 
 /// `path` as seen from `folder`, with forward slashes. The spec becomes public, so a way that would lead over the root, and name
 /// every folder below it, is not written: then it is the file's name alone, and the data has to be put there or given with `--data`.
