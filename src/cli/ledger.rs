@@ -131,7 +131,10 @@ pub(super) fn run(args: &Args) -> Outcome {
 fn hash(text: &str) -> Result<String, String> {
     match text.len() == 64 && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f')) {
         true => Ok(text.into()),
-        false => Err("a line's hash is 64 hexadecimal digits with small letters, as `margins ledger show` prints it".into()),
+        false => Err(
+            "a line's hash is 64 hexadecimal digits with small letters, as `margins ledger show` prints it"
+                .into(),
+        ),
     }
 }
 

@@ -1,6 +1,8 @@
 //! `margins ledger proof`, and what `margins ledger verify` says of one.
 
-use super::{Check, Failure, Outcome, Path, PathBuf, Verify, charged, file, hash, open, output, signers, whom};
+use super::{
+    Check, Failure, Outcome, Path, PathBuf, Verify, charged, file, hash, open, output, signers, whom,
+};
 use crate::ledger::proof;
 use crate::ledger::published::{Found, became};
 use crate::ledger::{Chain, MAX_LEDGER};
