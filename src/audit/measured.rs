@@ -2,7 +2,7 @@
 
 use crate::cube::Cuboid;
 use crate::exact::Rational;
-use crate::plan::{Block, Measure, Plan};
+use crate::plan::{Block, Channel, Measure, Plan, Subject};
 use crate::spec::Spec;
 use std::collections::BTreeSet;
 
@@ -29,11 +29,18 @@ pub(super) fn rows(spec: &Spec, plan: &Plan) -> bool {
     found == wanted
 }
 
-/// Whether the strategy measures such blocks; of tables that follow from the spec just those, and of `given` at the spec's shares. The spec is
-/// the [planned](Spec::planned) one, the plan that of the first copy.
+/// Whether the strategy measures such blocks of whatever has cells; of tables that follow from the spec just those, and of `given` at the spec's
+/// shares. The spec is the [planned](Spec::planned) one, the plan that of the first copy: what is asked of each channel has been compared.
 pub(super) fn blocks(spec: &Spec, plan: &Plan) -> bool {
-    let measured = &plan.rows().measurements;
-    let is_of = |block: &Block| match plan.measure {
+    let with_cells = plan.channels.iter().filter(|c| c.subject.has_cells());
+    let mut each = with_cells.map(|c| (c, if c.subject == Subject::Rows { &plan.exact } else { &c.exact }));
+    each.all(|(channel, exact)| of_channel(spec, plan.measure, channel, exact))
+}
+
+/// The same of one channel, some of whose tables are exact.
+fn of_channel(spec: &Spec, measure: Measure, channel: &Channel, exact: &[Cuboid]) -> bool {
+    let measured = &channel.measurements;
+    let is_of = |block: &Block| match measure {
         // Where groups differ in size nodes have weights.
         Measure::Residual => match block {
             Block::Component(_) => true,
@@ -54,8 +61,9 @@ pub(super) fn blocks(spec: &Spec, plan: &Plan) -> bool {
     if !measured.iter().all(|m| is_of(&m.block)) {
         return false;
     }
-    let asked = spec.workload.iter().map(|t| &t.cuboid).filter(|c| plan.exact_above(c).is_none());
-    let mut wanted: Vec<(Cuboid, Option<Rational>)> = match plan.measure {
+    let known = |c: &Cuboid| exact.iter().any(|e| c.is_below(e));
+    let asked = channel.workload.iter().map(|t| &t.cuboid).filter(|c| !known(c));
+    let mut wanted: Vec<(Cuboid, Option<Rational>)> = match measure {
         Measure::Base => vec![(asked.fold(Cuboid::total(), |all, c| all.join(c)), None)],
         Measure::Queries => asked.collect::<BTreeSet<_>>().into_iter().map(|c| (c.clone(), None)).collect(),
         Measure::Given => spec.strategy.shares.iter().map(|s| (s.cuboid.clone(), Some(s.share))).collect(),

@@ -771,6 +771,35 @@ fn what_is_measured_is_what_the_strategy_says() {
     }
 }
 
+/// Sums are measured as the strategy says, like counts.
+#[test]
+fn sums_are_measured_as_the_strategy_says() {
+    use crate::plan::{Block, Subject};
+    let asked = "[[amount]]\nname = \"pay\"\nlow = 0\nhigh = 40\nstep = 1\nmissing = \"skip\"\nmeasure_clamping = true\n\
+        [[table]]\nof = [\"sex\"]\nsum = [\"pay\"]\n[[table]]\nof = [\"age\"]\nsum = [\"pay\"]\n[strategy]\nmeasure = ";
+    for measure in ["residual", "queries", "base"] {
+        let spec = spec(&format!("{HEAD}{asked}\"{measure}\"\n"));
+        let plan = crate::planner::plan(&spec.request().unwrap()).unwrap().plan;
+        let same = |plan: &crate::plan::Plan| measured::blocks(&spec.planned(plan), plan);
+        assert!(same(&plan) && plan.channels.len() == 5, "{measure}");
+        for (at, channel) in plan.channels.iter().enumerate() {
+            let mut other = plan.clone();
+            let block = &mut other.channels[at].measurements[0].block;
+            *block = match (block.clone(), measure) {
+                (Block::Component(cuboid), _) => Block::Pairs(cuboid),
+                (Block::Table(cuboid), "queries") => {
+                    Block::Table(cuboid.join(&crate::cube::Cuboid::new([(0, 1), (1, 1)])))
+                }
+                _ => Block::Table(crate::cube::Cuboid::new([(0, 1)])),
+            };
+            // What has no cells is compared whole.
+            let cells = channel.subject.has_cells();
+            assert!(cells || matches!(channel.subject, Subject::Below(_) | Subject::Above(_)));
+            assert_eq!(same(&other), !cells, "{measure}, {}", channel.subject.name());
+        }
+    }
+}
+
 /// A recipient of a wide margin does not get more of the budget than it needs.
 #[test]
 fn margins_of_recipients_are_reckoned_anew() {

@@ -96,7 +96,7 @@ struct Verify {
     #[arg(long, value_name = "DIR", conflicts_with = "pubkey")]
     keys: Option<PathBuf>,
     /// A head that was published: the ledger must have its line, and a proof must end with it
-    #[arg(long, value_name = "HASH")]
+    #[arg(long, value_name = "HASH", value_parser = hash)]
     head: Option<String>,
     /// Releases that must have been charged in this ledger
     #[arg(long, value_name = "FILE", num_args = 1..)]
@@ -124,6 +124,17 @@ pub(super) fn run(args: &Args) -> Outcome {
         Some(What::Verify(args)) => check(args),
         Some(What::Proof(args)) => proof::run(args),
         Some(What::Export(args)) => export(args),
+    }
+}
+
+/// A line's hash, as it is printed.
+fn hash(text: &str) -> Result<String, String> {
+    match text.len() == 64 && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f')) {
+        true => Ok(text.into()),
+        false => Err(
+            "a line's hash is 64 hexadecimal digits with small letters, as `margins ledger show` prints it"
+                .into(),
+        ),
     }
 }
 
@@ -299,7 +310,7 @@ fn whole_chain(chain: &Chain, args: &Verify) -> Result<Vec<Check>, Failure> {
         chain.head()
     );
     let mut checks = vec![Check("chain".into(), Some(true), detail)];
-    checks.push(signers(&chain.signed(), args)?);
+    checks.push(signers(&chain.signed(), args, "every charge, and with the first one the bound")?);
     let (releases, sure) = charged_here(chain, &args.release);
     checks.push(within(chain, &sure));
     checks.extend(parts(chain));
@@ -318,8 +329,8 @@ fn whole_chain(chain: &Chain, args: &Verify) -> Result<Vec<Check>, Failure> {
     Ok(checks)
 }
 
-/// Whether trusted keys signed the lines, given with their keys and days, oldest first.
-fn signers(signed: &[(String, String)], args: &Verify) -> Result<Check, Failure> {
+/// Whether trusted keys signed the lines, given with their keys and days, oldest first; in words, `all` of them.
+fn signers(signed: &[(String, String)], args: &Verify, all: &str) -> Result<Check, Failure> {
     let check = |passed: Option<bool>, detail: String| Ok(Check("signer".into(), passed, detail));
     let mut keys: Vec<&str> = Vec::new();
     for (key, _) in signed {
@@ -349,10 +360,7 @@ fn signers(signed: &[(String, String)], args: &Verify) -> Result<Check, Failure>
     let key = public_key_text(&key).map_err(|e| Failure::Message(e.to_string()))?;
     match keys.iter().find(|k| **k != key) {
         None if keys.is_empty() => check(None, "nothing is charged, so nothing is signed".into()),
-        None => check(
-            Some(true),
-            "the given public key signed every charge, and with the first one the bound".into(),
-        ),
+        None => check(Some(true), format!("the given public key signed {all}")),
         Some(other) => {
             check(Some(false), format!("{other} signed charges, not only the given public key {key}"))
         }
@@ -376,20 +384,28 @@ fn listed(signed: &[(String, String)], trusted: &Trusted) -> (Option<bool>, Stri
     }
 }
 
-/// Whether what was spent is within the bound. Charges that are about some people only count so where their releases show it; `sure` has their lines.
+/// Whether what was spent is within the bound. What makes a charge count less than its amount (whom it is about, the law of its release's own loss)
+/// only does where the release shows it; `sure` has the lines of those.
 fn within(chain: &Chain, sure: &BTreeSet<usize>) -> Check {
     let all = chain.spent();
     let check = |passed, detail| Check("bound".into(), passed, detail);
-    let unseen: Vec<usize> = chain.about_some().difference(sure).copied().collect();
+    let unseen: Vec<usize> = chain.claiming().difference(sure).copied().collect();
     let bare = chain.spent_for_sure(sure);
     let spent = account::spent(&all, chain);
-    let unchecked = match unseen.len() {
-        0 => String::new(),
+    let of_cells = |line: &usize| {
+        let entry = chain.lines().get(line - 1);
+        entry.and_then(|(_, e)| e.charge()).is_some_and(|c| c.cells.is_some())
+    };
+    let claimed = match unseen.iter().filter(|line| of_cells(line)).count() {
+        0 => "the law of its noises is as the charge says, which only its release shows".to_owned(),
         n => format!(
-            ", if {} of questions cost whom they say, which only their releases show (--release); if not, it may be {}",
-            output::counted(n as u64, "charge"),
-            account::spent(&bare, chain)
+            "{} of questions cost whom they say, which only their releases show",
+            output::counted(n as u64, "charge")
         ),
+    };
+    let unchecked = match unseen.is_empty() {
+        true => String::new(),
+        false => format!(", if {claimed} (--release); if not, it may be {}", account::spent(&bare, chain)),
     };
     match chain.bound() {
         None => check(None, format!("none; in all {spent}{unchecked}")),

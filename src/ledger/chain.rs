@@ -183,18 +183,20 @@ impl Chain {
         Spent::of(&self.all())
     }
 
-    /// What they would come to if every charge, but those in these lines, were about everybody.
+    /// What they would come to if every charge, but those in these lines, were about everybody and no less than its amount says.
     pub(crate) fn spent_for_sure(&self, lines: &BTreeSet<usize>) -> Spent {
         let all = self.lines.iter().enumerate().filter_map(|(at, (_, e))| Some((at + 1, e.charge()?)));
-        let all: Vec<Charge> = all
-            .map(|(line, c)| Charge { cells: c.cells.clone().filter(|_| lines.contains(&line)), ..c.clone() })
-            .collect();
+        let bare = |c: &Charge| Charge { cells: None, alone: None, ..c.clone() };
+        let all = all.map(|(line, c)| if lines.contains(&line) { c.clone() } else { bare(c) });
+        let all: Vec<Charge> = all.collect();
         Spent::of(&all.iter().collect::<Vec<_>>())
     }
 
-    /// The lines of charges that are about some people more than about others.
-    pub(crate) fn about_some(&self) -> BTreeSet<usize> {
-        let some = |e: &Entry| e.charge().is_some_and(|c| c.cells.is_some());
+    /// The lines of charges that say something by which they count less than their amounts: that they are about some people more than about
+    /// others; of the only one, what its release is by the law of its own loss.
+    pub(crate) fn claiming(&self) -> BTreeSet<usize> {
+        let only = self.charges().nth(1).is_none();
+        let some = |e: &Entry| e.charge().is_some_and(|c| c.cells.is_some() || only && c.alone.is_some());
         self.lines.iter().enumerate().filter(|(_, (_, e))| some(e)).map(|(at, _)| at + 1).collect()
     }
 

@@ -203,7 +203,9 @@ fn with_another(chain: &Chain) -> Option<String> {
 /// Of an account with questions about different people: what the charges come to if they are simply added up.
 fn added_up(chain: &Chain) -> Option<Spent> {
     let simply = chain.spent_for_sure(&BTreeSet::new());
-    (simply != chain.spent()).then_some(simply)
+    // What a release is by its own law is told beside.
+    let amounts = |spent: &Spent| (spent.rho.clone(), spent.epsilon.clone());
+    (amounts(&simply) != amounts(&chain.spent())).then_some(simply)
 }
 
 /// The lines about an account after a charge.
@@ -217,7 +219,7 @@ pub(crate) fn text(chain: &Chain) -> String {
     }
     if let Some(epsilon) = with_another(chain) {
         let why = format!(
-            "counted exactly while it is the only release: with another one ρ adds up, and it counts as ε = {epsilon}"
+            "by the exact law that its charge names (which ledger verify --release checks) while it is the only release: with another one ρ adds up, and it counts as ε = {epsilon}"
         );
         out.push_str(&format!("          {}\n", crate::audit::wrap(&why, 70, 10)));
     }

@@ -75,6 +75,8 @@ pub struct Request {
     pub tails: Vec<f64>,
     /// Whether targets are looked at as those of normal errors: of a channel of several, whose errors are seen together later.
     pub by_variance: bool,
+    /// How far one row moves what is added up: as rows are counted, by one.
+    pub reach: u128,
     /// Numbers whose sums are asked for beside counts.
     pub sums: Vec<Summed>,
     /// Tables of other channels: their levels are in use as well.
@@ -108,6 +110,7 @@ impl Request {
             effort: 1,
             tails: Vec::new(),
             by_variance: false,
+            reach: 1,
             sums: Vec::new(),
             beside: Vec::new(),
             with_law: false,

@@ -13,6 +13,8 @@
 mod aims;
 mod reached;
 mod shares;
+#[cfg(test)]
+mod tests;
 
 use super::chosen::{Choice, Look};
 use super::context::{drawable, for_tables};
@@ -93,7 +95,8 @@ fn parts(request: &Request, budget: Rational) -> Vec<Part> {
         let targets = vec![None; workload.len()];
         let beside = request.workload.iter().map(|t| t.cuboid.clone()).chain(plain.beside.clone()).collect();
         let asked = workload.clone();
-        let request = Request { workload, targets, exact: exact.to_vec(), beside, ..plain.clone() };
+        let reach = subject.most(1);
+        let request = Request { workload, targets, exact: exact.to_vec(), beside, reach, ..plain.clone() };
         Part { subject, asked, request }
     };
     for Summed { quantity, tables, square, exact, .. } in &request.sums {

@@ -56,6 +56,7 @@ impl Spec {
             effort: self.strategy.effort,
             tails: Vec::new(),
             by_variance: false,
+            reach: 1,
             with_law: false,
             sums: self
                 .summed()

@@ -645,6 +645,13 @@ pub(crate) fn corpus(key: &Key) -> Vec<Case> {
             with(&|m| m.plan.measurements = blocks.iter().map(|b| (b.clone(), (100, 1))).collect()),
         );
     }
+    add("a factor of a node without siblings", "without siblings is not 1", {
+        let mut made = good();
+        made.domain[1].levels.push(level("fine", 4, vec![0, 1, 2, 2]));
+        made.plan.levels[1] = vec![0, 1, 2];
+        made.plan.measurements[0].0 = Block::Based(vec![(1, 2)], vec![Told::Weights(vec![(4, 5)])]);
+        made
+    });
     let weighed = |format: u32, scale: Ratio| {
         let mut made =
             over(good().domain, weights(&[(1, 4), (1, 5), (1, 6)]), vec![(1, 1)], packed(5, &[1, -2]));
@@ -659,6 +666,11 @@ pub(crate) fn corpus(key: &Key) -> Vec<Case> {
     add("weights in a file of the first version", "format 1 has no weights", weighed(1, (1000, 1)));
     add("weights that cost more than the budget", "above the budget", weighed(2, (30, 1)));
     add("weights with noise beyond all", "noise", weighed(2, (1 << 105, 1)));
+    add("weights with Laplace noise", "need Gaussian noise", {
+        let mut made = weighed(2, (1000, 1));
+        made.plan.noise = 2;
+        made
+    });
     add("a basis of two thousand nodes", "more nodes than any", {
         let mut made = good();
         made.domain[1] = Dimension::plain("age", 2000);

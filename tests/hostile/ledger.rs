@@ -36,15 +36,16 @@ fn hash(line: &Value) -> String {
 }
 
 impl Honest {
-    fn new() -> Honest {
+    /// Releases of these specs.
+    fn of(specs: &[String]) -> Honest {
         let (key, dir) = (agency(), tempfile::tempdir().unwrap());
-        let release =
-            |name, ages| released_in(dir.path(), LEDGER, &question(name, ages), "sex,age\nF,1\nM,7\n", &key);
-        let releases = vec![release("young", "age < 5"), release("old", "age >= 5")];
+        let release = |spec: &String| released_in(dir.path(), LEDGER, spec, "sex,age\nF,1\nM,7\n", &key);
+        let releases: Vec<Release> = specs.iter().map(release).collect();
         let text = std::fs::read_to_string(dir.path().join(LEDGER)).unwrap();
         let lines: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
         let kinds: Vec<&str> = lines.iter().map(|l| l["kind"].as_str().unwrap()).collect();
-        assert_eq!(kinds, ["opened", "charged", "sealed", "charged", "sealed"]);
+        let two = ["opened", "charged", "sealed", "charged", "sealed"];
+        assert_eq!(kinds, two[..1 + 2 * specs.len()]);
         Honest { key, lines, releases }
     }
 
@@ -88,15 +89,19 @@ impl Honest {
 /// What `ledger verify` says of a ledger and a release, in one line, and whether it passes.
 fn verified(folder: &Path, lines: &[Value], file: &[u8]) -> (bool, String) {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    shown(folder, &text, file)
+    shown(folder, &text, Some(file))
 }
 
-fn shown(folder: &Path, ledger: &str, file: &[u8]) -> (bool, String) {
+fn shown(folder: &Path, ledger: &str, file: Option<&[u8]>) -> (bool, String) {
     let path = |name: &str| -> PathBuf { folder.join(name) };
     std::fs::write(path("ledger.jsonl"), ledger).unwrap();
-    std::fs::write(path("it.margins"), file).unwrap();
+    let beside = file.map(|file| {
+        std::fs::write(path("it.margins"), file).unwrap();
+        ["--release", "it.margins"]
+    });
     let run = Command::new(env!("CARGO_BIN_EXE_margins"))
-        .args(["ledger", "verify", "ledger.jsonl", "--release", "it.margins"])
+        .args(["ledger", "verify", "ledger.jsonl"])
+        .args(beside.into_iter().flatten())
         .current_dir(folder)
         .output()
         .unwrap();
@@ -106,9 +111,50 @@ fn shown(folder: &Path, ledger: &str, file: &[u8]) -> (bool, String) {
     (last, text)
 }
 
+/// A bound that holds only by the exact law that a charge names is unchecked without the release that shows this law, and one that it does not show is refused.
+fn a_law_of_its_own() {
+    let table = "name = \"shop\"\ntitle = \"T\"\n[dataset]\nid = \"shop\"\nperiod = \"2026\"\n[privacy]\nunit = \"row\"\n\
+        epsilon = 1\ndelta = 1e-9\n[[dimension]]\nname = \"sex\"\ncategories = [\"F\", \"M\"]\n[[dimension]]\nname = \"age\"\n\
+        range = [0, 9]\n[[table]]\nof = [\"sex\"]\n[[table]]\nof = [\"age\"]\n";
+    let honest = Honest::of(&[table.to_owned()]);
+    let dir = tempfile::tempdir().unwrap();
+    let with = |bound: &str, law: Option<&str>| {
+        let mut lines = honest.lines.clone();
+        let bound = json!({
+            "kind": "bound", "day": lines[0]["day"], "previous": "", "epsilon": bound, "delta": "1/1000000000",
+        });
+        assert!(lines[1]["alone"]["epsilon"].is_string());
+        if let Some(law) = law {
+            lines[1]["alone"]["epsilon"] = law.into();
+        }
+        lines.insert(1, bound);
+        let (file, lines) = honest.naming(0, &lines, 2);
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        (shown(dir.path(), &text, None), shown(dir.path(), &text, Some(&file)))
+    };
+    let unchecked = "bound unchecked: ";
+    let (bare, beside) = with("1", None);
+    assert!(
+        bare.0 && bare.1.contains(unchecked) && bare.1.contains("which only its release shows"),
+        "{bare:?}"
+    );
+    assert!(
+        beside.0 && beside.1.contains("within ε = 1 at δ = 1e-9") && !beside.1.contains(unchecked),
+        "{beside:?}"
+    );
+    let (bare, beside) = with("1/5", Some("1/10"));
+    assert!(bare.0 && bare.1.contains(unchecked), "{bare:?}");
+    assert!(!beside.0 && beside.1.contains("charges something else"), "{beside:?}");
+    // By ρ it holds, whatever law is named.
+    let (bare, beside) = with("2", Some("1/10"));
+    assert!(bare.0 && bare.1.contains("within ε = 2 at δ = 1e-9") && !bare.1.contains(unchecked), "{bare:?}");
+    assert!(!beside.0, "{beside:?}");
+}
+
 /// Every lie is refused, and for its own reason.
 pub(crate) fn forged_lines() {
-    let honest = Honest::new();
+    a_law_of_its_own();
+    let honest = Honest::of(&[question("young", "age < 5"), question("old", "age >= 5")]);
     let dir = tempfile::tempdir().unwrap();
     let lines = &honest.lines;
     // What is changed below is sound as it is, and chained and signed again it still is.
@@ -162,6 +208,6 @@ pub(crate) fn forged_lines() {
         assert!(!passed && text.contains(why), "{kept} lines: {text}");
     }
     let text: String = same.iter().map(|line| format!("{line}\n")).collect();
-    let (passed, text) = shown(dir.path(), &text[..text.len() - 20], &file);
+    let (passed, text) = shown(dir.path(), &text[..text.len() - 20], Some(&file));
     assert!(!passed && text.contains("the last of the ledger, is incomplete"), "{text}");
 }

@@ -2,6 +2,9 @@
 //! the same key.
 
 use margins::compile::{self, Options};
+use margins::cube::Frame;
+use margins::plan::cost;
+use margins::release::claims::{self, Words};
 use margins::release::forged::{Bodies, bytes as said};
 use margins::release::{Kind, Release, SigningKey, keys};
 use margins::secret::noise::Entropy;
@@ -132,7 +135,44 @@ pub(crate) fn kept() -> Vec<Lie> {
     all.extend(of_amounts(&key));
     all.extend(of_labels(&key));
     all.extend(of_nothing(&key));
+    all.push(Lie {
+        name: "sums-of-another-strategy",
+        bytes: sums_of_another_strategy(&key),
+        verdict: "failed",
+        why: "the spec has other measurements",
+    });
     all
+}
+
+/// Sums that are measured by one finest table, where `queries` measures each table by itself. All that follows from it is said as it is.
+fn sums_of_another_strategy(key: &SigningKey) -> Vec<u8> {
+    let text = |measure: &str| {
+        let amount = "[[amount]]\nname = \"pay\"\ncolumn = \"age\"\nlow = 0\nhigh = 40\nstep = 1\n";
+        let table = |of: &str| format!("[[table]]\nof = [\"{of}\"]\nsum = [\"pay\"]\n");
+        let asked = format!("{amount}{}{}[strategy]\nmeasure = \"{measure}\"\n", table("sex"), table("age"));
+        let spec = SHOP.replace("[[table]]\nof = [\"sex\", \"age\"]\n", &asked);
+        spec.replace("{ column = \"person\", max_rows = 2 }", "\"row\"")
+    };
+    let (own, other) = (released(&text("queries"), ROWS, key), released(&text("base"), ROWS, key));
+    let mut sums = other.section(Kind::Sums, 0).unwrap();
+    // Noise, budget over one, neighbours, one row: then how it is measured.
+    let at = sums.windows(6).position(|w| w == [1, 1, 1, 1, 1, BASE]).unwrap();
+    sums[at + 5] = QUERIES;
+    let changed = said(&own, key, |_, bodies| body(bodies, Kind::Sums).clone_from(&sums));
+    let changed = Release::from_bytes(changed).unwrap();
+    let cube = changed.cube().unwrap();
+    let plan = changed.plan(&cube).unwrap();
+    assert_ne!(plan, own.plan(&cube).unwrap());
+    let cost = cost::cost(&plan, &Frame::new(&cube, &plan.levels)).unwrap();
+    let words = Words::of(changed.manifest(), &cube, &plan);
+    let claims = claims::of_tables(changed.manifest().format, &cube, &plan, &cost, &words).unwrap();
+    said(&changed, key, |manifest, _| {
+        let Value::Object(claims) = serde_json::to_value(claims).unwrap() else { unreachable!() };
+        for (name, claim) in claims.into_iter().filter(|(_, claim)| !claim.is_null()) {
+            manifest[name] = claim;
+        }
+        manifest["account"]["charged"] = manifest["privacy"]["cost"].clone();
+    })
 }
 
 /// Which category may be said to be that of empty cells.
@@ -292,7 +332,9 @@ fn relabelled_bases() -> Vec<u8> {
     })
 }
 
-/// The tag of `bases` in a plan.
+/// Tags of strategies in a plan.
+const QUERIES: u8 = 2;
+const BASE: u8 = 3;
 const BASES: u8 = 11;
 
 /// 1,000 recipients of copies that are measured each for itself, of a table whose cost is looked up pair by pair.

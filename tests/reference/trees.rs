@@ -68,7 +68,9 @@ fn any_plan(dice: &mut Dice, cube: &Cube, tables: &[Cuboid], exact: Vec<Cuboid>)
         for rung in
             axis.rungs.iter().skip(1).filter(|r| !r.adds_nothing() && cube.dimensions[d].levels.len() > 2)
         {
-            let factors = rung.parent.iter().map(|_| [2, 3, 4, 5, 6, 8, 12, 40][dice.below(8)]).collect();
+            let mut any = || [2, 3, 4, 5, 6, 8, 12, 40][dice.below(8)];
+            let alone = |p: &u32| rung.siblings[*p as usize] == 1;
+            let factors = rung.parent.iter().map(|p| if alone(p) { 1 } else { any() }).collect();
             let weights = NodeWeights::new(rung.parent.clone(), factors).unwrap();
             told.insert((d, rung.level), Telling::Weights(Arc::new(weights)));
         }

@@ -78,6 +78,9 @@ fn moved(
     if scale.is_zero() {
         return Err(CostError::NoNoise(index));
     }
+    if m.block.form() == Form::Based && !plan.noise.squares() {
+        return Err(CostError::Squares(index));
+    }
     let most = subject.most(plan.max_rows);
     let changed = subject.changed(plan.neighbours, plan.noise, m.block.is_signed());
     let change = || changed?.checked_mul(plan.noise.powered(most)?);

@@ -43,6 +43,8 @@ pub enum Apart {
     Copies,
     /// The agency's own rows are measured.
     Own,
+    /// Nodes have weights.
+    Weights,
     /// Cells are of too many kinds.
     Kinds,
     /// Numbers that do not fit.
@@ -58,6 +60,7 @@ impl fmt::Display for Apart {
             Apart::Beside => "more than rows is measured",
             Apart::Copies => "there are several recipients",
             Apart::Own => "rows of its own are measured",
+            Apart::Weights => "groups of unequal size have weights of their own",
             Apart::Kinds => "its cells are of too many kinds",
             Apart::Size => "its numbers are too large",
         })
@@ -222,8 +225,8 @@ fn of_based(based: &Based) -> Result<Vec<(Level, Told)>, Apart> {
         let told = match told {
             Telling::Siblings => Told::Scaled,
             Telling::Basis(basis) => Told::Basis(basis.clone()),
-            // Almost every cell is of a kind of its own.
-            Telling::Weights(_) => return Err(Apart::Kinds),
+            // Few cells are of one kind where there are many groups, and nobody has worked out the others.
+            Telling::Weights(_) => return Err(Apart::Weights),
         };
         Ok((Level::new(d, l), told))
     };

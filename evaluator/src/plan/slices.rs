@@ -229,7 +229,9 @@ mod tests {
             let cube = cube(&groups);
             let frame = Frame::new(&cube, &[vec![0, 1], vec![0, 1, 2], vec![0, 1]]);
             let cuboid = Cuboid::new([(0, 1), (1, 2), (2, 1)]);
-            let weights = || NodeWeights::new(groups.clone(), factors[..groups.len()].to_vec()).unwrap();
+            let siblings = |group: &u32| groups.iter().filter(|g| *g == group).count();
+            let own = || groups.iter().zip(&factors).map(|(g, &c)| if siblings(g) == 1 { 1 } else { c });
+            let weights = || NodeWeights::new(groups.clone(), own().collect()).unwrap();
             let block = match kind {
                 0 => Block::Table(cuboid),
                 1 => Block::Component(cuboid),

@@ -102,6 +102,10 @@ impl NodeWeights {
             let Some(&reference) = nodes.first() else { continue };
             *first = reference;
             let own: Vec<u32> = nodes.iter().map(|&v| factors[v as usize]).collect();
+            // Nothing is told of it: any other number would be a message that nobody looks for.
+            if matches!(own[..], [c] if c != 1) {
+                return Err("the factor of a node without siblings is not 1");
+            }
             let group = Group::of(&own).ok_or("the factors of a group have too large a common multiple")?;
             let total: f64 = own.iter().map(|&c| omega(c)).sum();
             for (&node, &c) in nodes.iter().zip(&own) {
@@ -326,7 +330,7 @@ mod tests {
     use super::*;
 
     fn weights() -> NodeWeights {
-        NodeWeights::new(vec![0, 0, 0, 1, 2, 2], vec![12, 18, 24, 7, 5, 5]).unwrap()
+        NodeWeights::new(vec![0, 0, 0, 1, 2, 2], vec![12, 18, 24, 1, 5, 5]).unwrap()
     }
 
     /// The shortest vector by search over all multiples of what the contrasts do not see.
@@ -387,6 +391,7 @@ mod tests {
         assert!(refused(vec![0, 0], vec![1]).contains("number"));
         assert!(refused(vec![0, 0], vec![1, 0]).contains("range"));
         assert!(refused(vec![0, 0], vec![1, MAX_FACTOR + 1]).contains("range"));
+        assert!(refused(vec![0, 1, 1], vec![2, 3, 4]).contains("without siblings"));
         let primes = vec![10007, 10009, 10037, 10039];
         assert!(refused(vec![0; 4], primes).contains("multiple"));
         assert!(weights().apply(vec![i64::MAX; 6], 1).is_none());

@@ -32,7 +32,9 @@ pub(super) fn equal(
         }
         Literal::Null => return Err(null(names, column).at(span)),
     };
-    if let Some(node) = level.node(&text) {
+    // Those in none of a reader's own districts are no district, and have no name.
+    let nowhere = text.is_empty() && names.is_own(column.at());
+    if let Some(node) = level.node(&text).filter(|_| !nowhere) {
         return Ok(one(node));
     }
     if let Some(value) = value {
@@ -69,8 +71,8 @@ pub(super) fn equal(
     let help = match covered(level) {
         Some((lo, hi)) if value.is_some() => format!("{} covers {lo} to {hi}", names.name(column)),
         _ => {
-            let labels = names.labels(column).unwrap_or_default().iter().filter(|label| !label.is_empty());
-            let known: Vec<String> = labels.chain(&level.labels).cloned().collect();
+            let labels = names.labels(column).unwrap_or_default().iter().chain(&level.labels);
+            let known: Vec<String> = labels.filter(|label| !label.is_empty()).cloned().collect();
             did_you_mean(&text, &known, "its labels")
         }
     };
@@ -200,7 +202,10 @@ pub(super) fn null(names: &Names, column: Column) -> SqlError {
     };
     let help = match without_number.and_then(|node| level.labels.get(node)) {
         Some(label) => format!("compare with its label: {name} = '{label}'"),
-        None => format!("compare with a label; {name} has: {}", list(&level.labels)),
+        None => {
+            let named: Vec<String> = level.labels.iter().filter(|label| !label.is_empty()).cloned().collect();
+            format!("compare with a label; {name} has: {}", list(&named))
+        }
     };
     SqlError::new("there is no NULL here: a missing value is a category of its own").help(help)
 }

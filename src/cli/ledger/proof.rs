@@ -1,6 +1,8 @@
 //! `margins ledger proof`, and what `margins ledger verify` says of one.
 
-use super::{Check, Failure, Outcome, Path, PathBuf, Verify, charged, file, open, output, signers, whom};
+use super::{
+    Check, Failure, Outcome, Path, PathBuf, Verify, charged, file, hash, open, output, signers, whom,
+};
 use crate::ledger::proof;
 use crate::ledger::published::{Found, became};
 use crate::ledger::{Chain, MAX_LEDGER};
@@ -20,7 +22,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     release: PathBuf,
     /// The head that was published [default: that of the last line]
-    #[arg(long, value_name = "HASH")]
+    #[arg(long, value_name = "HASH", value_parser = hash)]
     head: Option<String>,
 }
 
@@ -61,7 +63,8 @@ pub(super) fn checks(path: &Path, args: &Verify) -> Result<Vec<Check>, Failure> 
         "the release's charge, and {later} below it, each holds the hash of the one before; head {}",
         proof.head
     );
-    let mut checks = vec![Check("chain".into(), Some(true), detail), signers(&proof.signed, args)?];
+    let all = "the charge, and every line below it that is signed";
+    let mut checks = vec![Check("chain".into(), Some(true), detail), signers(&proof.signed, args, all)?];
     checks.push(match &args.head {
         Some(head) if *head == proof.head => {
             Check("head".into(), Some(true), "the last line's hash is the given head".into())

@@ -274,7 +274,7 @@ fn whole(ask: &Ask, problem: &Problem, chosen: &[Chosen]) -> Result<Told, NotApp
             continue;
         }
         let scale = block::component_scale(ask.frame, &own).map_or(f64::INFINITY, |m| m as f64);
-        let room = BITS - libm::log2(scale) - own.len() as f64;
+        let room = BITS - libm::log2(ask.request.reach as f64) - libm::log2(scale) - own.len() as f64;
         let most = libm::exp2(room / told as f64);
         if most < SHORTEST {
             return Err(NotApplicable::ScaleTooLarge(ask.name(component)));

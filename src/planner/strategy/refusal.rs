@@ -90,7 +90,10 @@ pub enum NotApplicable {
     #[error("the budget is so small or so large that the noise for {0} cannot be drawn")]
     ScaleOutOfRange(String),
     /// Counts times the integer scale, with noise.
-    #[error("with a billion rows the integers of {0} would not fit 64 bits")]
+    #[error(
+        "with a billion rows the integers of {0} would not fit 64 bits: those of coarser levels are smaller, and so are those of an amount with \
+         a larger `step` or with `low` and `high` closer to each other"
+    )]
     IntegersTooLarge(String),
     /// A measurement is one section of a file.
     #[error("{0} and its noise would take more than the 2^30 bytes of a section of a release")]

@@ -248,7 +248,7 @@ fn block(ask: &Ask, told: &Told, component: &Cuboid) -> Result<(Block, f64, f64)
     Ok((block, norm * ask.request.unit_price(), m))
 }
 
-/// For how many bits of factors each tree has room.
+/// For how many bits of factors each tree has room, beside what a row of sums moves.
 fn bits(ask: &Ask, dimensions: &[Dimension], beside: &Told) -> Result<f64, NotApplicable> {
     let mut least = MOST_BITS;
     for component in &ask.closure.components {
@@ -259,7 +259,8 @@ fn bits(ask: &Ask, dimensions: &[Dimension], beside: &Told) -> Result<f64, NotAp
         // No entry of a basis is larger than its longest column.
         let own = component.pairs().filter_map(|at| beside.get(&at)?.basis());
         let entries: f64 = own.map(|basis| 0.5 * libm::log2(basis.norm() as f64)).sum();
-        let room = BITS - libm::log2(scale) - others.len() as f64 - entries;
+        let room =
+            BITS - libm::log2(ask.request.reach as f64) - libm::log2(scale) - others.len() as f64 - entries;
         if trees > 0 {
             least = least.min(room / trees as f64);
         }

@@ -10,6 +10,9 @@ pub enum CostError {
     /// The integers involved do not fit; a plan with such numbers is refused.
     #[error("the privacy cost of measurement {0} does not fit the arithmetic")]
     Overflow(usize),
+    /// Squared lengths say nothing of absolute values.
+    #[error("measurement {0} has weights or bases, which need Gaussian noise")]
+    Squares(usize),
     /// A scale of zero would be no noise at all.
     #[error("measurement {0} has no noise")]
     NoNoise(usize),

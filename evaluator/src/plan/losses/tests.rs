@@ -4,7 +4,7 @@ use super::*;
 use crate::cube::{Categories, Cube, Cuboid, Dimension};
 use crate::exact::Rational;
 use crate::plan::block::component_scale;
-use crate::plan::{BudgetRule, Channel, Measure, Measurement, Telling, cost};
+use crate::plan::{BudgetRule, Channel, Measure, Measurement, NodeWeights, Telling, cost};
 
 fn tree(name: &str, groups: &[u32]) -> Dimension {
     let nodes = |n: usize, parent: Vec<u32>, name: &str| Categories {
@@ -202,6 +202,9 @@ fn what_has_no_law_of_its_own_says_why() {
     assert_eq!(why(&Plan { max_rows: 2, ..good.clone() }), Apart::Rows);
     let rows = crate::plan::Rows { cuboid: cuboid(&[(0, 1)]), rows: vec![vec![(0, 1)]] };
     assert_eq!(why(&plan(&cube, vec![Block::Rows(rows)])), Apart::Own);
+    let weights = Telling::Weights(Arc::new(NodeWeights::new(vec![0; 3], vec![2, 3, 4]).unwrap()));
+    let weighted = Block::Based(Based { cuboid: cuboid(&[(0, 1)]), axes: vec![weights] });
+    assert_eq!(why(&plan(&cube, vec![weighted])), Apart::Weights);
     let uneven: Vec<u32> = (1..=70).collect();
     let cube = Cube { dimensions: vec![tree("a", &uneven)] };
     let frame = Frame::new(&cube, &levels(&cube));

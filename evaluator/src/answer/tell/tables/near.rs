@@ -146,9 +146,10 @@ mod tests {
         let frame = Frame::new(cube, &levels);
         let finest = Cuboid::new(vec![(0, 1), (1, 3), (2, 1)]);
         let weights = |level: usize| {
-            let parent = frame.rung(Level::new(1, level)).parent.clone();
-            let own = (0..parent.len()).map(|v| factors[v % factors.len()]).collect();
-            Arc::new(NodeWeights::new(parent, own).unwrap())
+            let rung = frame.rung(Level::new(1, level));
+            let alone = |v: usize| rung.siblings[rung.parent[v] as usize] == 1;
+            let own = (0..rung.len()).map(|v| if alone(v) { 1 } else { factors[v % factors.len()] });
+            Arc::new(NodeWeights::new(rung.parent.clone(), own.collect()).unwrap())
         };
         let told: Vec<Arc<NodeWeights>> = (1..4).map(weights).collect();
         let block = |a: Cuboid| match a.level(1) {
