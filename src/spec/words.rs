@@ -74,11 +74,7 @@ pub(super) const OBJECTIVES: Words<Option<Objective>> = &[
         Some(Objective::Targets),
         "every `margin` met, then the least weighted total variance; `plan` says the least budget that meets them, or the least found",
     ),
-    (
-        expected::RELATIVE,
-        None,
-        "the least sum of variances over `expected` counts, each cell's over its own",
-    ),
+    (expected::RELATIVE, None, "the least sum of variances over `expected` counts, each cell's over its own"),
 ];
 
 #[cfg(test)]

@@ -149,13 +149,33 @@ impl Family {
         self.search(0.0, start, rounds)
     }
 
-    fn search(&self, t: f64, start: Option<&[f64]>, rounds: usize) -> Option<Optimum> {
+    /// The mechanism of weights so many plain rounds from those, without what speeds a search up: where `G` changes a little from one time to the next, that would
+    /// lead astray.
+    pub(crate) fn onwards(&self, start: Option<&[f64]>, rounds: usize) -> Option<Optimum> {
+        let Kinds { sizes, .. } = &self.kinds;
+        let mut log = self.start(0.0, start);
+        for _ in 0..rounds {
+            let weights = normed(&mut log, sizes);
+            let diagonal = self.diagonal(0.0, &weights)?;
+            log.iter_mut().zip(&diagonal).for_each(|(l, x)| *l += Mixing::RELAX * libm::log(*x));
+        }
+        let weights = normed(&mut log, sizes);
+        weights.iter().all(|w| w.is_finite()).then(|| self.at(0.0, weights))?
+    }
+
+    /// Logarithms of weights of kinds to start from.
+    fn start(&self, t: f64, start: Option<&[f64]>) -> Vec<f64> {
         let Kinds { sizes, gram, apart, .. } = &self.kinds;
-        let mut log: Vec<f64> = match start {
+        match start {
             Some(weights) => self.kinds.means(weights).into_iter().map(libm::log).collect(),
             // Each cell as if it were alone.
             None => (0..sizes.len()).map(|j| 0.5 * libm::log(gram[j][j] + apart[j] + t)).collect(),
-        };
+        }
+    }
+
+    fn search(&self, t: f64, start: Option<&[f64]>, rounds: usize) -> Option<Optimum> {
+        let Kinds { sizes, .. } = &self.kinds;
+        let mut log = self.start(t, start);
         let mut mixing = Mixing::default();
         let mut best: Option<(f64, Vec<f64>)> = None;
         for _ in 0..rounds {

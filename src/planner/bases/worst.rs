@@ -13,7 +13,7 @@ use crate::plan::Ranges;
 
 /// How near the worst answer comes to the bound at the end.
 const CLOSE: f64 = 1e-4;
-const MOST_ROUNDS: usize = 400;
+const MOST_ROUNDS: usize = 600;
 /// Rounds of a search for the best mechanism of some weights: it goes on from the last one's, so that few do as well as many.
 const INNER_ROUNDS: usize = 3;
 /// No question has less than this part of the mean weight: what has none leaves a matrix that cannot be worked with.
@@ -50,7 +50,7 @@ pub(crate) fn worst(asked: &Ranges, n: usize) -> Option<Worst> {
         if round > 0 && left < 0.0 {
             break;
         }
-        let found = family.nearly(start.as_deref(), INNER_ROUNDS)?;
+        let found = family.onwards(start.as_deref(), INNER_ROUNDS)?;
         let variances = variances(&queries, &inverse(&found.x)?);
         let most = variances.iter().copied().fold(0.0, f64::max);
         bound = bound.max(found.bound);

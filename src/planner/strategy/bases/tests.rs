@@ -94,3 +94,32 @@ fn bases_for_the_worst_answer() {
     let proof = planned.certificate.unwrap();
     assert!(proof.among == Among::Gaussian || proof.wider[0].unwrap().1 <= proof.value, "{proof:?}");
 }
+
+/// Categories that no interval tells apart cost nothing: a list asked of many of them is planned as one of few.
+#[test]
+fn a_list_over_many_categories() {
+    let ends = [0, 20, 25, 60, 61, 100, 150, 180, 200];
+    let list = |at: &dyn Fn(usize) -> u32, last: &dyn Fn(usize) -> u32| {
+        let pairs = [(0, 2), (1, 4), (3, 3), (2, 6), (0, 7), (5, 7)];
+        Ranges::Intervals(pairs.iter().map(|&(a, b)| (at(a), last(b))).collect())
+    };
+    let many = list(&|i| ends[i] as u32, &|i| ends[i + 1] as u32 - 1);
+    let few = list(&|i| i as u32, &|i| i as u32);
+    let of = |n: usize, asked: &Ranges| planner::plan(&request(&[n, 3], 1, asked, &[1, 2])).unwrap();
+    let (many, few) = (of(200, &many), of(8, &few));
+    let [a, b] = [&many, &few].map(|p| p.prediction.weighted_total);
+    println!("{a} {b}");
+    // What tells the categories of a kind apart costs a little.
+    assert!((a / b - 1.0).abs() < 1e-2, "{a} {b}");
+}
+
+/// The worst of many prefixes: their weights keep the short way.
+#[test]
+fn the_worst_of_many_prefixes() {
+    use crate::planner::objective::Objective;
+    let n = tries(40, 300);
+    let worst = Request { objective: Objective::Worst, ..request(&[n], 1, &Ranges::Prefixes, &[1]) };
+    let proof = planner::plan(&worst).unwrap().certificate.unwrap();
+    println!("{n}: {} {}", proof.value, proof.gap());
+    assert!(proof.gap() < 2e-3, "{proof:?}");
+}
