@@ -1,7 +1,7 @@
-//! Records of a tree of many areas: counted here from the file, beside the release's own answers.
+//! Records and finished tables of a tree of many areas: counted here from the files, beside the release's own answers.
 
 use super::{margins, play};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 fn run(folder: &Path, words: &[&str]) -> String {
@@ -141,5 +141,71 @@ fn every_area_is_parted_among_those_in_it() {
         assert!((said("largest") - largest).abs() < 1e-4 * largest.max(1.0), "{of:?} {largest} {own}");
         assert_eq!(own["cells"], told.len());
         assert!(mean <= most * said("std_error").max(1e-9) + 1e-9, "{of:?} {mean} {own}");
+    }
+}
+
+/// Every exported table with its estimates and its finished counts, the columns in the file's order.
+fn exported(folder: &Path, file: &str) -> Vec<(BTreeMap<String, String>, f64, i64)> {
+    let text = std::fs::read_to_string(folder.join(file)).unwrap();
+    let mut lines = text.lines().map(|l| l.split(',').collect::<Vec<_>>());
+    let head = lines.next().unwrap();
+    let keys = head.iter().position(|h| *h == "estimate").unwrap();
+    let row = |l: Vec<&str>| {
+        let key = head[..keys].iter().zip(&l).map(|(h, l)| ((*h).to_owned(), (*l).to_owned())).collect();
+        (key, l[keys].parse().unwrap(), l.last().unwrap().parse().unwrap())
+    };
+    lines.map(row).collect()
+}
+
+/// What is exported is what is answered; finished tables are whole, exact where the release is, and the same wherever two of them meet, level by level; and a
+/// table that is exported alone has the same numbers.
+#[test]
+fn finished_tables_agree_level_by_level() {
+    let folder = play::folder();
+    let folder = folder.path();
+    made(folder);
+    let finish = ["--format", "csv", "--finish", "consistent", "--out"];
+    let export = |which: &[&str], out: &str| {
+        run(folder, &[&["export", "out/places.margins"], which, &finish, &[out]].concat());
+    };
+    export(&["--all"], "all");
+    export(&["--table", "block.county,sex,age"], "alone");
+    let read = |file: &str| std::fs::read_to_string(folder.join(file)).unwrap();
+    assert_eq!(read("all/block.county_sex_age.csv"), read("alone/block.county_sex_age.csv"));
+
+    // Summed up to counties, tracts by age, and everybody by sex.
+    let mut met: BTreeMap<(&str, Vec<String>), BTreeMap<usize, i64>> = BTreeMap::new();
+    let tables: [&[&str]; 4] =
+        [&["block.county", "sex", "age"], &["block.tract"], &["block.tract", "age"], &["block", "sex"]];
+    for (table, of) in tables.into_iter().enumerate() {
+        let file = of.join("_");
+        let rows = exported(folder, &format!("all/{file}.csv"));
+        let told = told(folder, of);
+        assert_eq!(rows.len(), told.len());
+        for (mut cell, estimate, n) in rows {
+            let key: Vec<String> = of.iter().map(|name| cell[*name].clone()).collect();
+            assert!((told[&key] - estimate).abs() < 1e-6, "{cell:?}");
+            assert!(n >= 0 && (of.len() > 1 || n as f64 == estimate.round()), "{cell:?}");
+            let first = cell.get("block").and_then(|b| Some(20 * (b[1..].parse::<usize>().ok()? / 20)));
+            let tract = cell.get("block.tract").and_then(|t| Some(20 * t[1..].parse::<usize>().ok()?));
+            if let Some(block) = first.or(tract) {
+                let [_, tract, county] = names(block);
+                cell.insert("block.tract".into(), tract);
+                cell.insert("block.county".into(), county);
+            }
+            let shared: [&[&str]; 4] =
+                [&["block.county"], &["block.tract"], &["block.county", "age"], &["block.county", "sex"]];
+            for columns in shared {
+                let key: Option<Vec<String>> = columns.iter().map(|c| cell.get(*c).cloned()).collect();
+                let Some(key) = key else { continue };
+                *met.entry((columns.last().unwrap(), key)).or_default().entry(table).or_default() += n;
+            }
+        }
+    }
+    let several = met.values().filter(|tables| tables.len() > 1).count();
+    assert!(several > 500, "{several}");
+    for (what, tables) in met {
+        let one: BTreeSet<i64> = tables.values().copied().collect();
+        assert_eq!(one.len(), 1, "{what:?} {tables:?}");
     }
 }

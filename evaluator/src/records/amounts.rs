@@ -8,7 +8,8 @@
 use super::numbers::{Aim, Drawing};
 use super::report::{AmountReport, Gap};
 use super::shape::Nodes;
-use super::targets::{Wanted, at, together, with_lower};
+use super::targets::{Wanted, at, together};
+use super::tree::with_lower;
 use super::values::{RecordColumn, Values};
 use super::{RecordsError, share};
 use crate::answer::tell::channels::ChannelValues;

@@ -13,7 +13,7 @@ use super::quench::Quench;
 use super::random::{Purpose, Stream};
 use super::report::gap;
 use super::shape::{Attribute, Column, Nodes, Shape, Target};
-use super::targets::{Shares, Wanted, asked, at, tellers, with_lower};
+use super::targets::{Shares, Wanted, asked, at, tellers};
 use super::tree::Tree;
 use super::{Gap, RecordsError, exact, share};
 use crate::answer::Answers;
@@ -27,8 +27,8 @@ const BATCH: usize = 1 << 20;
 /// What a table known exactly is known by until its counts are met.
 const EXACT: f32 = 0.5;
 /// What θ is learnt in, and how often records are moved.
-const SWEEPS: usize = 24;
-const PASSES: usize = 4;
+pub(super) const SWEEPS: usize = 24;
+pub(super) const PASSES: usize = 4;
 
 /// What came of it.
 pub(super) struct Parted {
@@ -97,8 +97,7 @@ pub(super) fn part(
     let finest = Level::new(tree.dimension, tree.finest);
     let mut out = Parted { finest, areas: drawn.nodes[column].clone(), gaps: Vec::new() };
     let size = |level: usize| cube.dimensions[tree.dimension].levels[level].len();
-    let used: BTreeSet<usize> =
-        asked.iter().map(|c| c.level(tree.dimension)).filter(|&l| l >= tree.top).collect();
+    let used = tree.levels(&asked);
     let steps: Vec<(usize, usize)> = used.iter().copied().zip(used.iter().copied().skip(1)).collect();
     let stage = watch.stage("parting", steps.iter().map(|(above, _)| size(*above) as u64).sum());
     for (above, level) in steps {
@@ -154,10 +153,8 @@ impl<'a> Step<'a> {
     ) -> Result<Step<'a>, RecordsError> {
         let cube = releases[0].cube();
         let area = Level::new(tree.dimension, level);
-        let deep: BTreeSet<Cuboid> =
-            asked.iter().filter(|c| c.level(tree.dimension) >= level).map(|c| tree.up_to(c, level)).collect();
         let mut tables = Vec::new();
-        for cuboid in with_lower(&deep).into_iter().filter(|c| c.level(tree.dimension) == level) {
+        for cuboid in tree.tables(asked, level) {
             let Some((told, variance)) = tellers(releases, &cuboid)? else { continue };
             let beside = Cuboid::new(cuboid.iter().filter(|l| *l != area));
             // The first column is that of the areas.

@@ -7,8 +7,9 @@
 use super::random::{Purpose, Stream};
 use super::shape::{Nodes, Shape};
 use super::tabulate::{Read, node_of};
-use super::targets::{self, closed, columns, with_lower};
-use super::{Fitted, Options, Records, RecordsError, fit, fitted, records, share, start};
+use super::targets::{self, closed, columns};
+use super::tree::{Tree, with_lower};
+use super::{Fitted, Options, Records, RecordsError, areas, fit, fitted, records, share, start};
 use crate::answer::Several;
 use crate::cube::{Cube, Cuboid, Level};
 use crate::plan::Plan;
@@ -16,7 +17,7 @@ use crate::recover::Recovery;
 use crate::watch::Watch;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
 /// Sets of dimensions that are compared at most, of a size.
@@ -110,11 +111,11 @@ impl People {
 
     /// Draws records from a release of these people, and compares.
     pub fn likeness(&self, of: &Several, options: &Options, watch: &Watch) -> Result<Likeness, RecordsError> {
-        let Fitted { wanted, made, rows, threads, .. } =
-            fitted(targets::wanted(of, false, watch)?, options, watch)?;
+        let mut fitted = fitted(of, targets::wanted(of, watch)?, options, watch)?;
+        let Fitted { rows, threads, .. } = fitted;
         let cube = of.releases().first().ok_or(RecordsError::Nothing)?.cube();
-        let finest = wanted.shape.attributes.iter().map(|a| a.columns[0]);
-        let own: Vec<(Level, &[u32])> = finest.map(|c| (wanted.levels[c], &made.nodes[c][..])).collect();
+        let attributes = fitted.wanted.shape.attributes.len();
+        let own: Vec<(Level, Vec<u32>)> = (0..attributes).map(|a| fitted.finest(a)).collect();
         let at = |level: &Level| -> Vec<u32> {
             let dimension = &cube.dimensions[level.dimension];
             let up = dimension.ancestors(dimension.finest(), level.level);
@@ -126,7 +127,7 @@ impl People {
         let again = |nodes: &Vec<u32>| -> Vec<u32> { picked.iter().map(|&r| nodes[r as usize]).collect() };
         let again: Vec<Vec<u32>> = truth.iter().map(again).collect();
         let sizes: Vec<u64> = own.iter().map(|(level, _)| level.of(cube).len() as u64).collect();
-        let records: Vec<&[u32]> = own.iter().map(|(_, nodes)| *nodes).collect();
+        let records: Vec<&[u32]> = own.iter().map(|(_, nodes)| &nodes[..]).collect();
         let truth: Vec<&[u32]> = truth.iter().map(Vec::as_slice).collect();
         let again: Vec<&[u32]> = again.iter().map(Vec::as_slice).collect();
         let compared = |other: &[&[u32]], what| compare(&sizes, &truth, other, (threads, what), watch);
@@ -306,14 +307,32 @@ fn mean(of: &[(Vec<usize>, f64)], keeps: impl Fn(&[usize]) -> bool) -> Distances
 /// About how many seconds of one processor it takes to draw so many records from these tables, in an optimised build.
 pub fn seconds(cube: &Cube, plan: &Plan, rows: u64) -> f64 {
     let asked = plan.rows().workload.iter().map(|t| t.cuboid.clone()).chain(plan.exact.iter().cloned());
-    let all = with_lower(&asked.collect());
+    let (asked, rows): (BTreeSet<Cuboid>, f64) = (asked.collect(), rows as f64);
+    let tree = Tree::among(cube, &asked);
+    let all = with_lower(&tree.map_or_else(|| asked.clone(), |tree| tree.above(&asked)));
     let sizes = |c: &Cuboid| c.iter().map(|level| level.of(cube).len() as f64 + PER_ATTRIBUTE).sum::<f64>();
     let work: f64 = all.iter().map(sizes).sum();
-    fit::rounds(work, rows as f64) * work * rows as f64 * PER_NUMBER
+    let drawn = fit::rounds(work, rows) * work * rows;
+    // Then each record is parted, level by level, among the areas in its own.
+    let parted = tree.map_or(0.0, |tree| {
+        let levels: Vec<usize> = tree.levels(&asked).into_iter().collect();
+        let size = |level: usize| cube.dimensions[tree.dimension].levels[level].len() as f64;
+        let step = |pair: &[usize]| {
+            let each = size(pair[1]) / size(pair[0]) + PER_ATTRIBUTE;
+            let tables = tree.tables(&asked, pair[1]);
+            let cells: f64 = tables.iter().filter_map(|t| cube.cells(t)).map(|n| n as f64).sum();
+            let rounds = (areas::SWEEPS + 2 * areas::PASSES) as f64;
+            // θ of every cell is learnt in every sweep, whoever is in it.
+            rounds * (rows * each * tables.len() as f64 + cells * PER_CELL)
+        };
+        levels.windows(2).map(step).sum()
+    });
+    (drawn + parted) * PER_NUMBER
 }
 
-/// What a look at one attribute in one table costs beside its numbers, in numbers; and the seconds of one number.
+/// What a look at one attribute in one table costs beside its numbers, in numbers; a cell that is learnt; and the seconds of one number.
 const PER_ATTRIBUTE: f64 = 32.0;
+const PER_CELL: f64 = 10.0;
 const PER_NUMBER: f64 = 0.19e-9;
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! | [`targets`] | what the release says, as tables of columns: [`shape`] |
 //! | [`fit`] | the order in which it is done |
 //! | [`areas`] | areas of large trees, level by level |
-//! | [`tree`] | from which level of a tree areas are parted |
+//! | [`tree`] | which tables, and from which level of a tree areas are parted |
 //! | [`start`] | records drawn attribute by attribute |
 //! | [`chain`] | a Gibbs chain that learns: what no table says stays as random as it can be |
 //! | [`exact`] | tables published exactly are met exactly |
@@ -47,6 +47,7 @@ mod tree;
 mod values;
 
 use crate::answer::{AnswerError, Several};
+use crate::cube::Level;
 use crate::recover::RecoverError;
 use crate::render::csv_field as field;
 use crate::watch::Watch;
@@ -222,13 +223,32 @@ impl Records {
 struct Fitted {
     wanted: targets::Wanted,
     made: fit::Made,
+    /// The areas of records in a tree that is parted.
+    parted: Option<areas::Parted>,
     rows: usize,
     weight: f64,
     threads: usize,
 }
 
+impl Fitted {
+    /// Of an attribute the finest level that records have, and the node of each record there.
+    fn finest(&mut self, attribute: usize) -> (Level, Vec<u32>) {
+        let column = self.wanted.shape.attributes[attribute].columns[0];
+        let level = self.wanted.levels[column];
+        match self.parted.as_mut().filter(|parted| parted.finest.dimension == level.dimension) {
+            Some(parted) => (parted.finest, std::mem::take(&mut parted.areas)),
+            None => (level, std::mem::take(&mut self.made.nodes[column])),
+        }
+    }
+}
+
 /// Fits records to what is said of their tables.
-fn fitted(wanted: targets::Wanted, options: &Options, watch: &Watch) -> Result<Fitted, RecordsError> {
+fn fitted(
+    of: &Several,
+    wanted: targets::Wanted,
+    options: &Options,
+    watch: &Watch,
+) -> Result<Fitted, RecordsError> {
     let shape = &wanted.shape;
     let whole = whole(shape.total);
     let rows = options.rows.unwrap_or(whole);
@@ -243,25 +263,26 @@ fn fitted(wanted: targets::Wanted, options: &Options, watch: &Watch) -> Result<F
     let rows = rows as usize;
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = if options.threads == 0 { cores() } else { options.threads };
-    let made = fit::fit(shape, chain::Way { seed: options.seed, threads, rows }, watch)?;
-    Ok(Fitted { wanted, made, rows, weight, threads })
+    let way = chain::Way { seed: options.seed, threads, rows };
+    let made = fit::fit(shape, way, watch)?;
+    let drawn = areas::Drawn { wanted: &wanted, nodes: &made.nodes, way, weight };
+    let parted = wanted.tree.map(|tree| areas::part(tree, of.releases(), &drawn, watch)).transpose()?;
+    Ok(Fitted { wanted, made, parted, rows, weight, threads })
 }
 
 /// Records of a release, or of several of the same people.
 pub fn records(of: &Several, options: &Options, watch: &Watch) -> Result<Records, RecordsError> {
-    let mut wanted = targets::wanted(of, true, watch)?;
+    let mut wanted = targets::wanted(of, watch)?;
     let amounts =
         if wanted.tree.is_some() { amounts::none(of) } else { amounts::told(of, &mut wanted, watch)? };
-    let Fitted { wanted, made, rows, weight, threads } = fitted(wanted, options, watch)?;
-    let shape = &wanted.shape;
-    let gaps = report::gaps(shape, &made.nodes, rows, weight, threads);
+    let mut fitted = fitted(of, wanted, options, watch)?;
+    let Fitted { wanted, made, parted, rows, weight, threads } = &fitted;
+    let (shape, nodes, rows, weight, threads) = (&wanted.shape, &made.nodes, *rows, *weight, *threads);
+    let gaps = report::gaps(shape, nodes, rows, weight, threads);
     let cube = of.releases()[0].cube();
-    let (nodes, seed) = (&made.nodes, options.seed);
-    let way = chain::Way { seed, threads, rows };
-    let drawn = areas::Drawn { wanted: &wanted, nodes, way, weight };
-    let parted = wanted.tree.map(|tree| areas::part(tree, of.releases(), &drawn, watch)).transpose()?;
-    let mut given = amounts
-        .give(&amounts::Receivers { wanted: &wanted, cube, nodes, rows, weight, seed, threads }, watch)?;
+    let seed = options.seed;
+    let mut given =
+        amounts.give(&amounts::Receivers { wanted, cube, nodes, rows, weight, seed, threads }, watch)?;
     let gap = |((t, cuboid), (mean, largest)): ((&Target, &crate::cube::Cuboid), (f64, f64))| {
         let (cells, std_error) = (t.estimates.len() as u64, f64::from(t.error));
         t.asked.then(|| Gap { table: cube.describe(cuboid), cells, std_error, mean, largest })
@@ -283,19 +304,18 @@ pub fn records(of: &Several, options: &Options, watch: &Watch) -> Result<Records
         tables: shape.tables.iter().zip(&wanted.cuboids).zip(gaps).filter_map(gap).collect(),
         sweeps: made.sweeps as u64,
         chains: made.chains,
-        in_closed_cells: report::in_closed(shape, &made.nodes, rows),
-        untold: wanted.untold,
+        in_closed_cells: report::in_closed(shape, nodes, rows),
+        untold: wanted.untold.clone(),
         amounts: std::mem::take(&mut given.reports),
         notes: Vec::new(),
     };
-    let own = |a: &shape::Attribute| {
-        let (level, nodes) = (wanted.levels[a.columns[0]], &made.nodes[a.columns[0]]);
-        let parted = parted.as_ref().filter(|parted| parted.finest.dimension == level.dimension);
-        let (level, nodes) = parted.map_or((level, nodes), |parted| (parted.finest, &parted.areas));
+    report.tables.extend(parted.iter().flat_map(|parted| parted.gaps.iter().cloned()));
+    let attributes = shape.attributes.len();
+    let column = |a: usize| {
+        let (level, nodes) = fitted.finest(a);
         values::drawn(cube, level, nodes, seed)
     };
-    let mut columns: Vec<RecordColumn> = shape.attributes.iter().map(own).collect();
-    report.tables.extend(parted.iter().flat_map(|parted| parted.gaps.iter().cloned()));
+    let mut columns: Vec<RecordColumn> = (0..attributes).map(column).collect();
     report.notes = report::notes(&report, cube, &columns);
     report.notes.append(&mut given.notes);
     columns.append(&mut given.columns);

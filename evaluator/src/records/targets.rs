@@ -5,7 +5,7 @@
 
 use super::RecordsError;
 use super::shape::{Attribute, Closed, Column, Shape, Target};
-use super::tree::Tree;
+use super::tree::{Tree, with_lower};
 use crate::answer::{Answers, Evaluator, Several};
 use crate::cube::{Cube, Cuboid, Level};
 use crate::recover::zeros::Lumped;
@@ -16,8 +16,6 @@ use std::collections::BTreeSet;
 
 /// The most cells that all tables may have together: each takes twelve bytes, and four more while an attribute is drawn. A browser has less room.
 const MOST_CELLS: u64 = if cfg!(target_family = "wasm") { 1 << 24 } else { 1 << 27 };
-/// Of a table of more dimensions than this, no pairs are looked at.
-const WIDE: usize = 8;
 /// Kinds of cells whose errors are averaged; of more the largest error is taken.
 const KINDS: usize = 256;
 
@@ -34,8 +32,8 @@ pub(super) struct Wanted {
     pub tree: Option<Tree>,
 }
 
-/// Reads a release, or several; of a tree that is parted the level from which it is.
-pub(super) fn wanted(of: &Several, parted: bool, watch: &Watch) -> Result<Wanted, RecordsError> {
+/// Reads a release, or several; of a tree that is parted no level below the one from which it is.
+pub(super) fn wanted(of: &Several, watch: &Watch) -> Result<Wanted, RecordsError> {
     let releases = of.releases();
     let cube = releases.first().ok_or(RecordsError::Nothing)?.cube();
     if !of.periods().is_empty() {
@@ -46,7 +44,7 @@ pub(super) fn wanted(of: &Several, parted: bool, watch: &Watch) -> Result<Wanted
     }
     let (asked, untold) = asked(releases)?;
     let untold = untold.iter().map(|c| cube.describe(c)).collect();
-    let tree = if parted { Tree::of(releases, &asked)? } else { None };
+    let tree = Tree::of(releases, &asked)?;
     let cuboids = with_lower(&tree.map_or_else(|| asked.clone(), |tree| tree.above(&asked)));
     let cells = cuboids.iter().try_fold(0u64, |n, c| n.checked_add(cube.cells(c)?)).unwrap_or(u64::MAX);
     if cells > MOST_CELLS {
@@ -130,25 +128,6 @@ fn total(shape: &Shape) -> f64 {
     let sum = |t: &Target| t.estimates.iter().map(|e| f64::from(*e)).sum::<f64>();
     let spread = |t: &Target| f64::from(t.error).powi(2) * t.estimates.len() as f64;
     shape.tables.iter().min_by(|a, b| spread(a).total_cmp(&spread(b))).map_or(0.0, sum)
-}
-
-/// The tables with those of one and two of their dimensions: fewer dimensions first.
-pub(super) fn with_lower(asked: &BTreeSet<Cuboid>) -> Vec<Cuboid> {
-    let mut all: BTreeSet<(usize, Cuboid)> = BTreeSet::new();
-    let mut add = |c: Cuboid| {
-        all.insert((c.len(), c));
-    };
-    for cuboid in asked {
-        let levels: Vec<Level> = cuboid.iter().collect();
-        add(cuboid.clone());
-        for (i, &a) in levels.iter().enumerate() {
-            add(Cuboid::new([a]));
-            if levels.len() <= WIDE {
-                levels[..i].iter().for_each(|&b| add(Cuboid::new([a, b])));
-            }
-        }
-    }
-    all.into_iter().map(|(_, cuboid)| cuboid).collect()
 }
 
 /// Attributes and columns of all levels of these cuboids.

@@ -52,14 +52,14 @@ impl Values {
 }
 
 /// The column of a level, whose nodes the records have.
-pub(super) fn drawn(cube: &Cube, level: Level, nodes: &[u32], seed: u64) -> RecordColumn {
+pub(super) fn drawn(cube: &Cube, level: Level, nodes: Vec<u32>, seed: u64) -> RecordColumn {
     let dimension = &cube.dimensions[level.dimension];
     let finest = &dimension.levels[dimension.finest()];
     let mut stream = Stream::new(seed, Purpose::Inside, level.dimension as u64, 0);
     let days = |c: &Categories| c.labels.iter().all(|l| calendar::span(l).is_some_and(|(a, b)| a == b));
     let splits = level.level < dimension.finest() && (finest.is_numeric() || days(finest));
     if !splits {
-        let values = of_nodes(level.of(cube), nodes.to_vec(), &mut stream);
+        let values = of_nodes(level.of(cube), nodes, &mut stream);
         let inside = !matches!(values, Values::Labels(..)) && !integers(level.of(cube));
         return RecordColumn { name: cube.level_name(level), values, inside };
     }
@@ -154,7 +154,7 @@ mod tests {
             let level = bins(edges);
             let cube = Cube { dimensions: vec![Dimension::new("x", vec![Categories::total(), level])] };
             let nodes: Vec<u32> = (0..1000).map(|i| i % (edges.len() as u32 - 1)).collect();
-            let of = |seed| drawn(&cube, Level::new(0, 1), &nodes, seed);
+            let of = |seed| drawn(&cube, Level::new(0, 1), nodes.clone(), seed);
             let column = of(1);
             assert!(column.inside);
             for (i, &n) in nodes.iter().enumerate() {
@@ -192,10 +192,10 @@ mod tests {
             ],
         );
         let cube = Cube { dimensions: vec![dates, place] };
-        let day = drawn(&cube, Level::new(0, 1), &[0, 1, 0, 0, 0, 0, 0], 3);
+        let day = drawn(&cube, Level::new(0, 1), vec![0, 1, 0, 0, 0, 0, 0], 3);
         assert_eq!((day.name.as_str(), day.values.text(1).as_ref(), day.inside), ("day", "2024-02-01", true));
         assert!((2..7).all(|i| day.values.text(i).starts_with("2024-01-3")));
-        let county = drawn(&cube, Level::new(1, 1), &[1, 0], 3);
+        let county = drawn(&cube, Level::new(1, 1), vec![1, 0], 3);
         assert_eq!(
             (county.name.as_str(), county.values.text(0).as_ref(), county.inside),
             ("place.county", "B", false)

@@ -434,6 +434,7 @@ fn of<T: Clone>(areas: &[usize], each: usize, cells: &[T]) -> Vec<T> {
 pub(super) mod tests {
     use super::super::{Finish, finished::Finisher};
     use super::*;
+    use crate::cube::{Categories, Dimension};
     use crate::make::ReleaseOptions;
     use crate::numeric::dice::Dice;
     use crate::secret::ingest::{Frame, Held};
@@ -546,5 +547,26 @@ pub(super) mod tests {
         }
         assert!(empty > 20 && exact > 8, "{empty} {exact}");
         assert!(apart < 1.5 * together, "{apart} {together}");
+    }
+
+    /// It takes many areas, and a table of the areas that they lie in: whatever else there is, and however few cells.
+    #[test]
+    fn what_a_tree_is() {
+        let tree = |blocks: usize, asked: &[usize]| {
+            let categories = |name: &str, n: usize, parent: Vec<u32>| Categories {
+                name: name.into(),
+                labels: (0..n).map(|i| i.to_string()).collect(),
+                parent,
+                bounds: Vec::new(),
+            };
+            let county = categories("county", 3, vec![0; 3]);
+            let block = categories("block", blocks, (0..blocks as u32).map(|b| b % 3).collect());
+            let dimension = Dimension::new("block", vec![Categories::total(), county, block]);
+            let cube = Cube { dimensions: vec![dimension] };
+            let asked = asked.iter().map(|&level| Cuboid::new([(0, level)])).collect();
+            Told { asked, zeros: Vec::new(), exact: Vec::new() }.is_tree(&cube, 0)
+        };
+        assert!(tree(TREE, &[1, 2]) && tree(TREE, &[0, 1, 2]));
+        assert!(!tree(TREE - 1, &[1, 2]) && !tree(TREE, &[2]) && !tree(TREE, &[0, 2]) && !tree(TREE, &[1]));
     }
 }

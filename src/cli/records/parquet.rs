@@ -74,8 +74,12 @@ pub(super) fn write(made: &Records, file: Written) -> Result<(), ParquetError> {
         for c in columns {
             match &c.values {
                 Values::Labels(labels, nodes) => {
-                    let texts: Vec<ByteArray> = labels.iter().map(|l| ByteArray::from(l.as_str())).collect();
-                    let own = nodes[rows.clone()].iter().map(|&n| texts[n as usize].clone());
+                    // Of a million labels a group of rows has few.
+                    let mut known: HashMap<u32, ByteArray> = HashMap::new();
+                    let text = |n: u32| ByteArray::from(labels[n as usize].as_str());
+                    let own = nodes[rows.clone()]
+                        .iter()
+                        .map(|&n| known.entry(n).or_insert_with(|| text(n)).clone());
                     put::<ByteArrayType>(&mut group, &own.collect::<Vec<_>>())?;
                 }
                 Values::Texts(texts) => {
