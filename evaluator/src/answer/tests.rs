@@ -213,6 +213,16 @@ fn how(level: f64) -> How {
     How { level, method: Method::Auto, interval: Interval::EqualTailed }
 }
 
+/// Whoever asks for figures alone is told so of places, and not of an index.
+#[test]
+fn places_are_of_an_answer_alone() {
+    let query = "SELECT a, RANK() OVER (ORDER BY COUNT(*) DESC) AS place, COUNT(*) FROM t GROUP BY a";
+    let query = Query::parse(query, &cube()).unwrap();
+    let refused = Question::new(&query).map(drop).unwrap_err().to_string();
+    assert!(refused.starts_with("RANK cannot be asked here"), "{refused}");
+    assert!(Question::with_ranks(&query).is_ok());
+}
+
 /// Parts that are held in different tables, totals over other groups, sums, differences: the coefficients of
 /// every noise are those with which the estimates respond to it.
 #[test]

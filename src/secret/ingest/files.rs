@@ -146,6 +146,14 @@ impl DataFile {
         self.held.is_none() && crate::unpack::is_packed(&self.path)
     }
 
+    /// Begins to read its lines, where somebody can look at them.
+    pub(super) fn lines(&self) -> Option<Box<dyn io::Read + Send>> {
+        match self.held {
+            Some(Held::Memory(_)) => None,
+            Some(Held::Piped(_)) | None => self.unpacked().ok(),
+        }
+    }
+
     /// Begins to read what is in it.
     pub(super) fn open(&self) -> Result<Box<dyn io::Read + Send>, IngestError> {
         self.unpacked().map_err(|error| IngestError::Open { path: self.named(), error: error.kind() })

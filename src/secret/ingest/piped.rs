@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn rows_of_a_pipe() {
         let mut text = String::from("id,sex\n");
-        for i in 0..260_000 {
+        for i in 0..400_000 {
             text += &format!("{},{}\n", i % 1000, ["F", "M", ""][i % 3]);
         }
         let folder = tempfile::tempdir().unwrap();
@@ -151,7 +151,7 @@ mod tests {
             let found = read(&spec, Origin::Piped(&piped), &Means::default()).unwrap();
             let expected = read(&spec, &path, &Means::default()).unwrap();
             assert_eq!(in_order(&spec, codes(&found)), in_order(&spec, codes(&expected)));
-            assert_eq!(check(&spec, Origin::Piped(&piped), &Means::default()).unwrap().rows, 260_000);
+            assert_eq!(check(&spec, Origin::Piped(&piped), &Means::default()).unwrap().rows, 400_000);
             // Whether a list that would be published is the rows is asked of a pipe, too.
             let [file] = &files(&spec, Origin::Piped(&piped)).unwrap()[..] else { panic!() };
             assert!(file.has_lines(text.as_bytes()).unwrap() && !file.has_lines(b"id,sex\n").unwrap());
@@ -159,7 +159,7 @@ mod tests {
         let wrong = Piped::new(io::Cursor::new(text + "1,X\n"), Format::Csv);
         let strict = spec([labels("sex", &["F", "M", ""])]);
         let told = read(&strict, Origin::Piped(&wrong), &Means::default()).unwrap_err().to_string();
-        assert!(told.starts_with("row 260001 (line 260002), column \"sex\": the value is outside"), "{told}");
+        assert!(told.starts_with("row 400001 (line 400002), column \"sex\": the value is outside"), "{told}");
         let nothing = Piped::new(io::empty(), Format::Csv);
         let told = read(&plain, Origin::Piped(&nothing), &Means::default()).unwrap_err();
         assert_eq!(told, IngestError::NoHeader);

@@ -705,7 +705,7 @@ fn folders_and_pipes() {
     let mut text = String::new();
     for (folder, year) in [("year=2022", "2022"), ("year=__HIVE_DEFAULT_PARTITION__", "")] {
         std::fs::create_dir(dir.path().join(folder)).unwrap();
-        let schema = "required binary sex (UTF8)";
+        let schema = "required binary sex (UTF8);";
         write(
             &dir.path().join(folder).join("0.parquet"),
             schema,

@@ -432,9 +432,9 @@ impl Use {
     }
 }
 
-/// The line, from 1, that begins at a byte of the file or contains it.
+/// The line, from 1, that begins at a byte of the file or contains it; rows in memory have none.
 pub(super) fn line(file: &DataFile, offset: u64) -> Option<u64> {
-    let mut file = file.unpacked().ok()?.take(offset);
+    let mut file = file.lines()?.take(offset);
     let mut bytes = zeroize::Zeroizing::new(vec![0; BLOCK]);
     let mut lines = 1;
     loop {
