@@ -11,6 +11,7 @@ from .container import File, Key
 from .release import Release
 from .solve import Answers
 from .wire import Beyond, Refused, safe
+from .spec import UNREAD
 from .verify import Report
 
 
@@ -38,12 +39,14 @@ def main():
             found = {"rows": ask(args.file, args.query)}
             lines = [" ".join(map(str, row.values())) for row in found["rows"]]
         else:
-            key = Path(args.key).read_text("utf-8") if args.key and Path(args.key).exists() else args.key
+            key = args.key
+            if key and (len(key) != 56 or Path(key).exists()):
+                key = Path(key).read_text("utf-8")
             report = Report(args.file, Key(key.strip().splitlines()[-1].strip()) if key else None)
             found = report.json()
             lines = ["{outcome:9}  {what:20}  {detail}".format(**check) for check in report.checks]
             lines.append({"whole": "WHOLE, NOT VERIFIED"}.get(report.verdict, report.verdict.upper()))
-    except (OSError, Refused, Beyond) as error:
+    except (OSError, Refused, Beyond, *UNREAD, ArithmeticError, MemoryError) as error:
         print(f"{getattr(error, 'outcome', 'error')}: {safe(str(error))}", file=sys.stderr)
         return 2
     print(json.dumps(found, ensure_ascii=False, indent=2) if args.json else "\n".join(map(safe, lines)))

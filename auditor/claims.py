@@ -1,9 +1,10 @@
 """The manifest's claims, derived again from the sections."""
 
-from fractions import Fraction
+import json
 
 from . import cost, loss
 from .project import room
+from .shapes import ratio
 from .wire import must
 
 CONVERSION = "zCDP to (ε, δ) by Canonne, Kamath & Steinke 2020, Corollary 13, minimised over α"
@@ -32,10 +33,8 @@ def decimal(ratio):
 
 
 class Claims:
-    def __init__(self, release, delta):
-        """`delta` is that of the spec, or None."""
+    def __init__(self, release):
         self.release, self.manifest, self.held = release, release.file.manifest, release.held
-        self.delta = Fraction(1, 10**9) if delta is None else delta
         self.rho = self.held.noise == "gaussian" or release.projection is not None
         self.sign = "ρ" if self.rho else "ε"
         self.cost = cost.Cost(release)
@@ -64,7 +63,8 @@ class Claims:
             must(derived or not said, f"{name}: the manifest has what the file has not")
             for key, value in derived.items():
                 why = f"{name}.{key}: the manifest says {said.get(key)!r}, and what follows is {value!r}"
-                must(said.get(key) == value, why[:600])
+                alike = json.dumps(said.get(key), sort_keys=True) == json.dumps(value, sort_keys=True)
+                must(alike, why[:600])
         return "derived again from plan and domain, and equal"
 
     def _derived(self):
@@ -76,20 +76,17 @@ class Claims:
         privacy = {
             "max_rows": held.max_rows, "neighbours": held.neighbours, "budget": self.amount(release.budget),
             "cost": self.amount(self.cost.total), "note": self._note(), "approximate": self._approximate(),
-            "truncation": {"scale": str(scale)} if release.truncation else None,
-        }
+            "truncation": {"scale": str(scale)} if release.truncation else None}
         measured = self._measurements()
         plan = {
             "measure": f"{held.kind} projection" if release.projection else release.plan.strategy,
             "budgets": release.plan.rule, "mechanism": held.noise, "count": len(measured),
             "workload": self._workload(release.rows), "measurements": measured[:10000],
-            "sums": self._sums() or None,
-        }
+            "sums": self._sums() or None}
         account = {"charged": self._charged()} if self.manifest.get("account") else {}
         return {
             "privacy": privacy, "plan": plan, "declared": {"post_processing": []}, "account": account,
-            "projection": self._projection(), "recipient": self._recipient(),
-        }
+            "projection": self._projection(), "recipient": self._recipient()}
 
     def _charged(self):
         """What the account is charged for one of its units."""
@@ -114,14 +111,15 @@ class Claims:
     def _approximate(self):
         if not self.rho:
             return None
-        said = self.manifest["privacy"].get("approximate") or {}
+        said = self.manifest["privacy"].get("approximate", {})
+        delta = ratio(said.get("delta", "1e-9"))
         if "accounting" in said:
-            epsilon = loss.confirmed(self.release, str(said.get("epsilon")), self.delta)
+            epsilon = loss.confirmed(self.release, str(said.get("epsilon")), delta)
             law = {"conversion": EXACT_LAW, "accounting": "exact"}
         else:
-            epsilon = loss.shown(loss.epsilon(self.cost.total, self.delta), self.release.file.version)
+            epsilon = loss.shown(loss.epsilon(self.cost.total, delta), self.release.file.version)
             law = {"conversion": CONVERSION}
-        return {"delta": decimal(self.delta), "epsilon": epsilon, **law}
+        return {"delta": decimal(delta), "epsilon": epsilon, **law}
 
     def _sums(self):
         """Each channel beside rows; the numbers that were moved stand with the sums."""
@@ -175,8 +173,7 @@ class Claims:
         return {
             "kind": held.kind, "key": key, "rows": held.rows, "buckets": held.buckets or None,
             "independence": held.independence, "seed": held.seed.hex(), "sparsity": held.sparsity,
-            "collision": f"{mantissa}e{int(exponent)}",
-        }
+            "collision": f"{mantissa}e{int(exponent)}"}
 
     def _recipient(self):
         copies = self.release.copies
@@ -188,5 +185,4 @@ class Claims:
         return {
             "name": copies.name, "mode": copies.mode, "copies": number, "measuring": copies.measuring,
             "joint_cost": self.amount(cost.joint(self.release)), "centre": None if nested else centre,
-            "note": NESTED.format(number, self.sign, copies.budget) if nested else SHIFTED.format(number),
-        }
+            "note": NESTED.format(number, self.sign, copies.budget) if nested else SHIFTED.format(number)}

@@ -11,13 +11,13 @@ from blake3 import blake3
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from . import manifest
-from .wire import must, Refused
+from . import manifest, shapes
+from .wire import must, Refused, utf8
 
 MAGIC = b"\x8dMARGINS"
 CRITICAL = 0x8000_0000
-KINDS = ["", "domain", "plan", "spec", "attachment", "measurements", "exact", "zero", "projection",
-         "truncation", "workload", "copies", "sums"]
+KINDS = ["", *"domain plan spec attachment measurements exact zero projection truncation workload".split(),
+         "copies", "sums"]
 NOT_CRITICAL = {"spec", "attachment", "workload"}
 SECOND = {"truncation", "workload", "copies", "sums"}
 UNTRUSTED = "untrusted comment: signature by margins, verify with minisign"
@@ -56,16 +56,11 @@ class Key:
 
 def check_signature(key, data, signature, comment):
     """Refuses a `signature` that is not that of `data` by `key` under this trusted comment."""
-    try:
-        lines = signature.decode("utf-8").split("\n")
-    except UnicodeDecodeError:
-        raise Refused("the signature is not text") from None
-    must(len(lines) == 5 and lines[4] == "", "the signature has not four lines")
-    must(lines[0] == UNTRUSTED, "the signature's first line is another one")
+    lines = utf8(signature, "the signature").split("\n")
+    must(len(lines) == 5 and lines[0] == UNTRUSTED and not lines[4], "the signature has not its four lines")
     must(lines[2] == TRUSTED + comment, "the signature's comment does not name this release")
     first, last = _base64(lines[1], 100), _base64(lines[3], 88)
-    must(first[:2] == b"ED", "the signature is of another algorithm")
-    must(first[2:10] == key.number, "the signature is by a key of another number")
+    must(first[:10] == b"ED" + key.number, "the signature is of another algorithm, or by another key")
     key.check(first[10:], hashlib.blake2b(data).digest())
     key.check(last, first[10:] + comment.encode("utf-8"))
 
@@ -90,22 +85,20 @@ class File:
         self.data = data
         self.version, count, length, signature = struct.unpack("<IIQQ", data[8:32])
         must(self.version in (1, 2), "the format's version is neither 1 nor 2")
-        must(count <= 65536, "there are more sections than a release may have")
-        must(length <= 1 << 26, f"the manifest's length is {length}, more than a release may have")
-        must(signature <= 4096, "the signature is longer than it may be")
+        few = count <= 65536 and length <= 1 << 26 and signature <= 4096
+        must(few, "there are more sections, or a longer manifest or signature, than a release may have")
         must(32 + 56 * count + length + signature <= len(data), "the file is cut short")
         end = len(data) - signature
         self.sections = self._table(count, end - length)
         text = data[end - length:end]
         self.manifest = manifest.parse(text)
-        self.strange = manifest.check(self.manifest)
+        self.strange = shapes.check(self.manifest, "manifest", "the manifest")
         self.name = self.manifest["about"]["name"]
         self.key = Key(self.manifest["signer"]["public_key"])
         named = f"margins release {self.name}, format {self.version}"
         self.comment = f"{named}, blake3 of manifest {hash_of(text)}"
         check_signature(self.key, text, data[end:], self.comment)
         self._says()
-        self._private()
 
     def all(self, name):
         return [section for section in self.sections if section.name == name]
@@ -144,7 +137,7 @@ class File:
         test = top["signer"]["kind"] == "NOT PRIVATE test"
         known = self.key.point == Key(NOT_PRIVATE).point
         must(top["not_private"] == test == known, "the manifest does not agree with itself on NOT PRIVATE")
-        later = [name for name in ("dataset", "account", "recipient") if top.get(name) is not None]
+        later = {"dataset", "account", "recipient", "legends"} & set(top)
         must(self.version == 2 or not later, f"a file of format 1 has no {later}")
         rows, sources = top["sections"], top["sources"]
         must(len(rows) == len(self.sections), "the manifest does not repeat the table")
@@ -155,12 +148,9 @@ class File:
         said = [sources["domain"], sources["spec"]] + [item["blake3"] for item in sources["attachments"]]
         held = [part.digest.hex() for part in self.sections if part.name in ("domain", "spec", "attachment")]
         must(said == held, "the sources are not those of the sections")
-
-    def _private(self):
-        privacy, plan = self.manifest["privacy"], self.manifest["plan"]
-        rho = plan["mechanism"] == "gaussian" or self.manifest.get("projection") is not None
-        for amount in (privacy["budget"], privacy["cost"]):
-            must(amount["currency"] == ("rho" if rho else "epsilon"), "an amount is in another currency")
-        within = Fraction(privacy["cost"]["amount"]) <= Fraction(privacy["budget"]["amount"])
-        must(within, "the cost is above the budget")
+        budget, cost, plan = top["privacy"]["budget"], top["privacy"]["cost"], top["plan"]
+        rho = plan["mechanism"] == "gaussian" or "projection" in top
+        same = budget["currency"] == cost["currency"] == ("rho" if rho else "epsilon")
+        must(same, "an amount is in another currency")
+        must(Fraction(cost["amount"]) <= Fraction(budget["amount"]), "the cost is above the budget")
         must(len(plan["measurements"]) == min(plan["count"], 10000), "not all measurements are listed")

@@ -157,11 +157,9 @@ class Part:
 
     def _of_rows(self):
         """Cells of the table of all dimensions under rows; those with equal columns are alike."""
-        plan, domain, finest = self.plan, self.plan.domain, {}
+        plan, domain = self.plan, self.plan.domain
         within(all(block.kind == "rows" for block in plan.blocks), "rows beside other blocks")
-        for d, level in (pair for block in plan.blocks for pair in block.table):
-            finest[d] = max(level, finest.get(d, 0))
-        join = tuple(sorted(finest.items()))
+        join = domain.join(block.table for block in plan.blocks)
         within(domain.cells(join) <= 1 << 20, "rows over more than 2^20 cells together")
         columns = {one: blocks.columns(plan, one)[domain.above(join, one.table)] for one in plan.blocks}
         whole = np.hstack(list(columns.values()))

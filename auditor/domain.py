@@ -1,5 +1,6 @@
 """Dimensions, their levels, and what lies below what."""
 
+import itertools
 import math
 
 import numpy as np
@@ -47,7 +48,14 @@ class Domain(list):
     """A table is a tuple of (dimension, level); the last dimension of its cells runs fastest."""
 
     def name_of(self, table):
-        return " × ".join(self[d].called(level) for d, level in table) or "total"
+        return " × ".join(self[d].called(level) for d, level in sorted(table)) or "total"
+
+    def join(self, tables):
+        """The coarsest table that tells all of these."""
+        finest = {}
+        for d, level in itertools.chain(*tables):
+            finest[d] = max(level, finest.get(d, 0))
+        return tuple(sorted(finest.items()))
 
     def cells(self, table):
         return math.prod(self[d].size(level) for d, level in table)

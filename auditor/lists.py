@@ -1,62 +1,75 @@
 """The dimensions of a spec: their categories and coarser levels, as the spec language says."""
 
-import csv
 import datetime
-import io
+import decimal
+import itertools
 
 import numpy as np
 
 from .domain import Dimension, Level
-from .wire import must, within
+from .wire import ascend, must
 
 
-def dimension(entry, attachment):
-    """One `[[dimension]]`; `attachment` gives the text of a file it names."""
-    name = entry["name"]
-    if entry.get("text"):
+def dimension(entry, attachment, room):
+    """One `[[dimension]]`; `attachment` gives the rows of a file it names, `room` how many categories fit."""
+    name, fallback = entry["name"], [entry[key] for key in ("missing", "other") if key in entry]
+    if "text" in entry:
         return Dimension(name, [])
-    numbers, groups, finest = [], [], name
+    bounds, coarser, finest = [], [], name
     if "categories" in entry:
         labels = list(entry["categories"])
     elif "codes" in entry or "range" in entry:
         low, high = entry["range"] if "range" in entry else (0, entry["codes"] - 1)
-        numbers = [(float(n), float(n), True) for n in range(low, high + 1)]
-        labels = [shown(low) for low, _, _ in numbers]
+        must(0 <= high - low < room, f"{name} has not the categories that the file has")
+        bounds = [(float(n), float(n), True) for n in range(low, high + 1)]
+        labels = [shown(low) for low, _, _ in bounds]
     elif "bins" in entry:
         ends = list(map(float, entry["bins"]))
-        numbers = [(a, b, b == ends[-1]) for a, b in zip(ends, ends[1:])]
-        labels = list(map(interval, numbers))
+        must(len(ends) > 1 and ascend(ends), f"the bins of {name} do not ascend")
+        bounds = [(a, b, b == ends[-1]) for a, b in zip(ends, ends[1:])]
+        labels = list(map(interval, bounds))
     elif "dates" in entry:
-        first, last = map(datetime.date.fromisoformat, entry["dates"])
+        first, last = (datetime.date.fromisoformat(str(day)) for day in entry["dates"])
+        must(0 <= (last - first).days < room, f"{name} has not the days that the file has")
         labels = [(first + datetime.timedelta(n)).isoformat() for n in range((last - first).days + 1)]
         quarters = [f"{day[:4]}-Q{(int(day[5:7]) + 2) // 3}" for day in labels]
-        months, years = [day[:7] for day in labels], [day[:4] for day in labels]
-        groups = [("month", months), ("quarter", quarters), ("year", years)]
+        coarser = [("year", [day[:4] for day in labels]), ("quarter", quarters)]
+        coarser += [("month", [day[:7] for day in labels])]
     else:
-        must("hierarchy" in entry, f"the spec does not say what the values of {name} are")
-        heads, *columns = [row for row in csv.reader(io.StringIO(attachment(entry["hierarchy"]))) if row]
-        (finest, labels), *groups = zip(heads, map(list, zip(*columns)))
-    fallback = dict.fromkeys(entry[key] for key in ("missing", "other") if key in entry)
-    more = [label for label in fallback if label not in labels]
-    levels = [Level(finest, labels + more, [], numbers + [None] * len(more) if numbers else [])]
-    below = list(range(len(levels[0])))
-    for level, of in groups:
-        of = of + more
-        _over(levels, level, [of[below.index(node)] for node in range(len(levels[-1]))])
-        below = [int(levels[-2].parents[node]) for node in below]
+        heads, *rows = attachment(entry["hierarchy"])
+        must(all(map(all, [heads, *rows])), f"a category of {name} has no name")
+        (finest, labels), *coarser = zip(heads, map(list, zip(*rows)), strict=True)
+        coarser.reverse()
+    must(labels and len(set(labels)) == len(labels), f"the categories of {name} are none, or one is twice")
+    more = [label for label in dict.fromkeys(fallback) if label not in set(labels)]
+    groups = [Level(level, *_nodes(of + more), []) for level, of in coarser]
+    base = Level(finest, labels + more, np.arange(len(labels + more)), bounds)
     for level in entry.get("levels", []):
-        _level(levels, level)
-    levels[-1].parents = np.zeros(len(levels[-1]), dtype=np.int64)
-    built, missing = Dimension(name, levels[::-1]), entry.get("missing")
+        if "map" not in level:
+            groups.append(Level(level["name"], *_nodes(_bands(level, bounds) + more), []))
+    maps = [level for level in entry.get("levels", []) if "map" in level]
+    while maps:
+        found = ((level, _mapped(level, below, more)) for level in maps for below in [base, *groups])
+        level, group = next((pair for pair in found if pair[1]), (None, None))
+        must(level, f"a level of {name} maps what is no level")
+        groups.append(Level(level["name"], *group, []))
+        maps.remove(level)
+    made = [level["name"] for level in entry.get("levels", [])]
+    few = all(1 < len(level) < len(base) for level in groups if level.name in made)
+    must(few, f"a level of {name} groups nothing, or all")
+    levels, above = sorted(groups, key=len) + [base], np.zeros(len(base), dtype=np.int64)
+    for level in levels:
+        level.bounds = together(bounds + [None] * len(more) if bounds else [], level.parents, len(level))
+        above, level.parents = level.parents, _parents(level.parents, above, len(level))
+    built, missing = Dimension(name, levels), entry.get("missing")
     # A category that is listed holds values of that name, too, and that of `other` all others.
     built.missing = missing if missing in more and missing != entry.get("other") else None
     return built
 
 
 def shown(number):
-    """A number as labels show it: no more digits than it needs."""
-    value = float(number)
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+    """A number as labels show it: no more digits than it needs, and no exponent."""
+    return format(decimal.Decimal(repr(float(number))), "f").removesuffix(".0")
 
 
 def interval(bound):
@@ -64,49 +77,52 @@ def interval(bound):
     return f"[{shown(low)}, {shown(high)}{']' if closed else ')'}"
 
 
-def _over(levels, name, of, order=()):
-    """Adds a level: `of` is the label above each node; new nodes stand in `order`, then as they come."""
-    nodes = list(dict.fromkeys([label for label in order if label in of] + of))
-    below, number = levels[-1], {label: node for node, label in enumerate(nodes)}
-    below.parents = np.array([number[label] for label in of], dtype=np.int64)
-    levels.append(Level(name, nodes, [], together(below.bounds, below.parents, len(nodes))))
+def _nodes(above, order=()):
+    """The labels of a level, in `order`, then as they come; and the node above each finest category."""
+    nodes = list(dict.fromkeys([*order, *above]))
+    number = {label: node for node, label in enumerate(nodes)}
+    return nodes, np.array([number[label] for label in above], dtype=np.int64)
+
+
+def _parents(of, above, count):
+    """The parent of each node, if one node is above all its categories."""
+    parents = np.zeros(count, dtype=np.int64)
+    parents[of] = above
+    must((parents[of] == above).all(), "a level does not refine the next coarser one")
+    return parents
 
 
 def together(bounds, parents, count):
     """The numbers of each of `count` coarser nodes: from the least to the greatest below, if all have any."""
-    found = []
-    for node in range(count) if bounds else ():
-        held = [bound for bound, parent in zip(bounds, parents) if parent == node]
-        if None in held:
-            found.append(None)
-        else:
-            found.append((min(held)[0], *max((high, closed) for _, high, closed in held)))
+    held = [[] for _ in range(count if bounds else 0)]
+    for bound, parent in zip(bounds, parents):
+        held[parent].append(bound)
+    ends = lambda some: (min(some)[0], *max((high, closed) for _, high, closed in some))
+    return [None if None in some else ends(some) for some in held]
+
+
+def _mapped(entry, below, more):
+    """The nodes that a map makes of all the nodes of a level, each once; nothing if these are not its keys."""
+    pairs = []
+    for key, value in entry["map"].items():
+        pairs += [(str(label), key) for label in value] if isinstance(value, list) else [(key, value)]
+    of = dict(pairs)
+    whole = len(of) == len(pairs) and set(of) <= set(below.labels) <= {*of, *more}
+    return whole and _nodes([of.get(label := below.labels[node], label) for node in below.parents],
+                            [above for _, above in pairs])
+
+
+def _bands(entry, bounds):
+    """The label of each number's band, which begins at a cut, or at every so many numbers."""
+    name, lows = entry["name"], [low for low, _, _ in bounds]
+    whole = bool(bounds) and bounds[0][0] == bounds[0][1]
+    must(whole or bounds and "cuts" in entry, f"the level {name} groups numbers where there are none")
+    cuts = list(map(float, entry["cuts"])) if "cuts" in entry else lows[entry["width"]::entry["width"]]
+    must(ascend(cuts) and set(cuts) <= set(lows[1:]), f"the level {name} has cuts that none may be")
+    starts, found = [0, *np.searchsorted(lows, cuts).tolist(), len(lows)], []
+    for start, end in itertools.pairwise(starts):
+        low, high, closed = bounds[start][0], *bounds[end - 1][1:]
+        # A hyphen after a minus sign could not be read.
+        band = shown(low) + (f"{'-' if low >= 0 else ' to '}{shown(high)}" if high > low else "")
+        found += [band if whole else interval((low, high, closed))] * (end - start)
     return found
-
-
-def _level(levels, entry):
-    below, name = levels[-1], entry["name"]
-    if "map" in entry:
-        pairs, order = {}, []
-        for key, value in entry["map"].items():
-            if isinstance(value, list):
-                order = list(entry["map"])
-            pairs.update({label: key for label in value} if isinstance(value, list) else {key: value})
-        _over(levels, name, [pairs.get(label, label) for label in below.labels], order)
-        return
-    must(below.bounds, f"the level {name} groups numbers where there are none")
-    whole = all(bound is None or bound[2] for bound in below.bounds)
-    if "width" in entry:
-        within(whole, "bands of intervals")
-        first = min(bound[0] for bound in below.bounds if bound)
-        group = lambda low: (low - first) // entry["width"]
-    else:
-        group = lambda low: sum(float(cut) <= low for cut in entry["cuts"])
-    groups = [None if bound is None else group(bound[0]) for bound in below.bounds]
-    names = {}
-    for key in set(groups) - {None}:
-        held = [bound for bound, other in zip(below.bounds, groups) if other == key]
-        low, high, closed = held[0][0], *held[-1][1:]
-        band = shown(low) if low == high else f"{shown(low)}-{shown(high)}"
-        names[key] = band if whole else interval((low, high, closed))
-    _over(levels, name, [names.get(key, label) for key, label in zip(groups, below.labels)])

@@ -4,9 +4,7 @@ import numpy as np
 
 from .wire import ascend, Wire, within
 
-STRATEGIES = (
-    "residual queries base hierarchy cluster tables given wavelet fourier matrix bases together".split()
-)
+STRATEGIES = "residual queries base hierarchy cluster tables given wavelet fourier matrix bases".split()
 KINDS = "component table differences coefficients rows bases".split()
 
 
@@ -29,7 +27,7 @@ class Plan:
         self.neighbours = wire.one_of("add-remove", "substitute")
         self.max_rows = wire.unsigned(32)
         wire.must(self.max_rows >= 1, "gives a unit no row")
-        self.strategy = wire.one_of(*STRATEGIES)
+        self.strategy = wire.one_of(*STRATEGIES, "together")
         self.rule = wire.one_of("optimal", "uniform")
         self.levels = wire.list(lambda: wire.list(wire.byte))
         wire.must(len(self.levels) == len(domain), "does not say for each dimension which levels are in use")
@@ -88,7 +86,9 @@ class Plan:
             elif block.kind == "coefficients":
                 fits = self.levels[d] == [0, level]
             elif block.kind in ("component", "bases"):
-                fits = self._ways.setdefault((d, level), way) is way
+                # A level is told as siblings, or by one basis.
+                known = self._ways.setdefault((d, level), way)
+                fits = known is way or isinstance(known, str) and isinstance(way, str)
             wire.must(fits, f"measures {block.kind} of a level that has none such")
         return block
 

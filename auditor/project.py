@@ -4,10 +4,11 @@ import itertools
 import math
 import statistics
 
+import numpy as np
 from blake3 import blake3
 
 from . import where
-from .wire import Beyond, must, within
+from .wire import must, within
 
 
 def derived(context, data, length=8):
@@ -96,37 +97,49 @@ class Projected:
         return float(statistics.median(found))
 
 
-def _listed(condition):
-    """Of a condition made of =, IN and AND the values by dimension."""
-    head, *parts = condition
-    if head == "=":
-        return {parts[0]: [parts[2][1]]}
-    if head in ("AND", "OR"):
-        a, b = map(_listed, parts)
-        if head == "AND" and not set(a) & set(b):
-            return {**a, **b}
-        if head == "OR" and set(a) == set(b) and len(a) == 1:
-            return {d: list(dict.fromkeys(a[d] + b[d])) for d in a}
-    raise Beyond("a projection asked for more than = and IN")
+def _parts(condition):
+    """What stands between ANDs."""
+    return [one for part in condition[1:] for one in _parts(part)] if condition[0] == "AND" else [condition]
+
+
+def _values(condition, domain, texts):
+    """By dimension what conditions of one dimension each leave of it."""
+    found = {}
+    for part in _parts(condition):
+        (d, *more), equal = where.mentioned(part), part[1:] if part[0] == "OR" else [part]
+        within(not more, "a projection asked for conditions of several dimensions with OR")
+        if d in texts:
+            within(all(one[0] == "=" for one in equal), "a projection asked for more of texts than = and IN")
+            held = list(dict.fromkeys(text for _, _, _, (_, text) in equal))
+        else:
+            held = np.flatnonzero(where.met(part, domain, [d])).tolist()
+        found[d] = [value for value in held if value in found.get(d, held)]
+    return found
 
 
 def answer(projected, text):
     """Labels and estimates of SELECT … WHERE a = 'x' AND b IN (…) GROUP BY a, and variances."""
     asked, held, domain = where.Select(text, projected.domain), projected.held, projected.domain
-    values = _listed(asked.condition) if asked.condition else {}
-    for d, is_text in held.key:
-        must(d in values or not is_text, f"a text is asked for by name: {domain[d].name}")
-        if not is_text:
-            labels = domain[d].levels[-1].labels
-            values[d] = [labels.index(value) for value in values.get(d, labels) if value in labels]
-    groups = [d for d, _ in asked.groups]
+    must(asked.figures == [("COUNT", None)], "a projection asked for another figure than COUNT(*)")
+    texts = {d for d, is_text in held.key if is_text}
+    values = _values(asked.condition, domain, texts) if asked.condition else {}
+    must({*values, *dict(asked.groups)} <= set(dict(held.key)), "a dimension is not in the projection's key")
+    groups = []
+    for d in dict(held.key):
+        must(d in values or d not in texts, f"a text is asked for by name: {domain[d].name}")
+        values.setdefault(d, range(domain[d].size(domain[d].finest)))
+    for d, level in asked.groups:
+        labels, above = domain[d].levels[level].labels, domain[d].ancestors(domain[d].finest, level)
+        groups.append({})
+        for value in values[d]:
+            label = value if d in texts else labels[above[value]]
+            groups[-1].setdefault(label, []).append(value)
     found = []
-    for chosen in itertools.product(*[values[d] for d in groups]):
-        kept = dict(zip(groups, chosen))
-        cells = list(itertools.product(*[[kept[d]] if d in kept else values[d] for d, _ in held.key]))
-        must(len(cells) <= held.sparsity, f"a query has {len(cells)} cells, and may have {held.sparsity}")
-        labels = {}
-        for d, value in kept.items():
-            labels[domain[d].name] = value if isinstance(value, str) else domain[d].levels[-1].labels[value]
-        found.append((labels, *projected.estimate([projected.cell(parts) for parts in cells])))
+    for chosen in itertools.product(*[group.items() for group in groups]):
+        kept = {d: members for (d, _), (_, members) in zip(asked.groups, chosen)}
+        parts = [kept.get(d, values[d]) for d, _ in held.key]
+        count = math.prod(map(len, parts))
+        must(0 < count <= held.sparsity, f"a query has {count} cells, and may have {held.sparsity}")
+        labels = {domain[d].called(level): label for (d, level), (label, _) in zip(asked.groups, chosen)}
+        found.append((labels, *projected.estimate(list(map(projected.cell, itertools.product(*parts))))))
     return found

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import blocks, domain, sections
 from .plan import Plan
-from .wire import harmless, least, must, packed, Refused
+from .wire import harmless, least, must, packed, utf8
 
 
 class Channel:
@@ -45,7 +45,9 @@ class Release:
         self.copies = self._maybe("copies", sections.copies, self.plan, truncated, firsts[-1])
         self.held = self.projection or self.plan
         self.budget = Fraction(self.held.budget) / (self.copies.factor if self.copies else 1)
-        self.zeros = [self._condition(section) for section in file.all("zero")]
+        zeros = [section.read() for section in file.all("zero")]
+        must(all(len(zero) <= 65536 for zero in zeros), "a condition is too long")
+        self.zeros = [harmless(utf8(zero, "a condition"), lines=True) for zero in zeros]
         exact = [sections.exact(section.read(), self.domain) for section in file.all("exact")]
         self.channels = [Channel(self, 0, "rows", self.plan, [], exact, asked)]
         self.channels += [Channel(self, first, **vars(sums)) for first, sums in zip(firsts, held)]
@@ -128,15 +130,6 @@ class Release:
     def _maybe(self, name, decode, *more):
         data = self.file.one(name)
         return None if data is None else decode(data, *more)
-
-    @staticmethod
-    def _condition(section):
-        data = section.read()
-        must(len(data) <= 65536, "a condition is too long")
-        try:
-            return harmless(data.decode("utf-8"), lines=True)
-        except UnicodeDecodeError:
-            raise Refused("a condition is not UTF-8") from None
 
     def _declared(self, manifest):
         """What the manifest says is there is there."""

@@ -4,7 +4,7 @@ import re
 from types import SimpleNamespace
 
 from . import blocks
-from .manifest import TEXTS
+from .shapes import KINDS
 from .plan import Plan
 from .wire import ascend, harmless, packed, Wire
 
@@ -71,7 +71,7 @@ def copies(data, plan, truncated, measured):
     copies.name, copies.factor = copies.recipients[mine]
     factors = [factor for _, factor in copies.recipients]
     wire.must(factors[0] == 1 and factors == sorted(factors), "has factors that descend, or a first but 1")
-    names = {name.lower() for name, _ in copies.recipients if re.fullmatch(TEXTS["name"], name)}
+    names = {name.lower() for name, _ in copies.recipients if re.fullmatch(KINDS["name"], name)}
     wire.must(len(names) == len(factors), "has two recipients of one name, or a name with strange signs")
     wire.must((copies.truncation > 0) == truncated, "has a scale of a truncation section that there is not")
     wire.must(copies.budget == plan.budget, "has another budget than the plan")

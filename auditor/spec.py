@@ -1,22 +1,22 @@
 """The sealed spec, read again: what it says the rest of the file must say."""
 
 import csv
+import io
 import itertools
+import math
 import tomllib
 from fractions import Fraction
 
 import numpy as np
 
-from . import blocks, lists, loss, where
+from . import blocks, lists, loss, shapes, where
+from .claims import decimal
 from .domain import Domain, Level
-from .wire import Beyond, must, Refused, within
+from .shapes import Float, ratio
+from .solve import covers
+from .wire import ascend, Beyond, must, Refused, within
 
-
-def ratio(value):
-    try:
-        return Fraction(str(value).replace("_", "").strip())
-    except (ValueError, ZeroDivisionError):
-        raise Refused(f"the sealed spec has {value!r} where a ratio stands") from None
+UNREAD = (KeyError, TypeError, AttributeError, ValueError, IndexError, OverflowError, RecursionError, csv.Error)
 
 
 def same(what, one, other):
@@ -28,98 +28,127 @@ def words(sql):
     return tuple(value for _, value in where.tokens(sql))
 
 
+def scale_within(plan, said):
+    """The scale of a count that takes its part of the budget, rounded up to 32 binary digits; 0 without one."""
+    part = {True: Fraction(1, 100), False: Fraction(0)}[said] if isinstance(said, bool) else ratio(said)
+    must(part < 1, "a count takes the whole budget")
+    spent = plan.budget * part * (2 if plan.noise == "gaussian" else 1)
+    if not spent:
+        return 0
+    digits, power = math.frexp(1.0 / (spent.numerator / spent.denominator) * (1.0 + 1e-9))
+    return math.ceil(math.ldexp(digits, 32)) * Fraction(2) ** (power - 32)
+
+
 class Spec:
-    """`left` lists what was not compared."""
+    """`left` lists what was not compared; `delta` is there where it was read."""
 
     def __init__(self, release):
-        file = release.file
-        self.release, self.held, self.manifest = release, release.held, file.manifest
-        self.left, self.used, self.legends = [], [], []
-        try:
-            self.toml = tomllib.loads(file.one("spec").decode("utf-8"), parse_float=str)
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise Refused(f"the sealed spec cannot be read: {error}") from None
-        for key in ("name", "title", "privacy"):
-            must(key in self.toml, f"the sealed spec cannot be read: the spec has no `{key}`")
-        names = [item["name"] for item in self.manifest["sources"]["attachments"]]
-        self.files = dict(zip(names, (section.read() for section in file.all("attachment"))))
-        self.privacy = self.toml["privacy"]
-        self.delta = ratio(self.privacy["delta"]) if "delta" in self.privacy else None
+        self.release, self.held, self.manifest = release, release.held, release.file.manifest
+        self.left, self.used, self.legends, self.delta, self.toml = [], [], [], None, {}
+        self.names = [item["name"] for item in self.manifest["sources"]["attachments"]]
 
     def attachment(self, name):
-        must(name in self.files, f"the spec refers to {name}, which is not in the file")
+        """The rows of a file."""
+        must(name in self.names, f"the spec refers to {name}, which is not in the file")
         self.used += [name] * (name not in self.used)
-        return self.files[name].decode("utf-8-sig")
+        data = self.release.file.all("attachment")[self.names.index(name)].read()
+        lines = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True)
+        rows = [[field.strip() for field in row] for row in lines if row]
+        must(rows and len(set(map(len, rows))) == 1, f"the rows of {name} are none, or not equally long")
+        return rows
 
     def check(self):
         try:
+            text = self.release.file.one("spec")
+            must(len(text) <= 1 << 22, "the sealed spec is longer than 4 MiB")
+            self.toml = tomllib.loads(text.decode("utf-8-sig"), parse_float=Float)
+            strange = shapes.check(self.toml, "Spec", "the spec")
+            must(not strange, f"the spec has keys that there are not: {strange}")
+            self.privacy, entries = self.toml["privacy"], self.toml["dimension"]
+            room = sum(len(level) for dimension in self.release.domain for level in dimension.levels)
+            self.domain = Domain(lists.dimension(entry, self.attachment, room) for entry in entries)
+            self.legends = [legend for pair in zip(entries, self.domain) for legend in self._legend(*pair)]
+            self.delta = ratio(self.privacy["delta"]) if "delta" in self.privacy else None
             self._about()
             self._privacy()
             self._recipients(self.toml.get("recipient", []), self.toml.get("recipients", {}))
-            entries = self.toml.get("dimension", [])
-            self.domain = Domain(map(self._dimension, entries))
-            drafted = any(line.startswith(b"#?") for line in self.release.file.one("spec").split(b"\n"))
+            drafted = any(line.startswith(b"#?") for line in text.split(b"\n"))
             drafted |= not all(entry.get("confirmed", True) for entry in entries)
             must(not drafted, "the spec is a draft")
             self._dimensions()
             same("the legends are", self.manifest.get("legends", []), self.legends)
+            same("it is a projection or not", self.release.projection is None, "projection" not in self.toml)
             if self.release.projection:
                 self._projection(self.toml["projection"])
             else:
                 self._tables(self.toml.get("strategy", {}))
-        except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+        except UNREAD as error:
             raise Refused(f"the sealed spec cannot be read: {error!r}") from None
-        same("the attachments are", self.used, list(self.files))
+        same("the attachments are", self.used, self.names)
         within(not self.left, f"read again; left out: {'; '.join(dict.fromkeys(self.left))}")
         return "read again: its texts, unit, budget, dimensions and tables are those of plan and manifest"
 
     def _about(self):
-        for key in ("name", "title", "description", "licence", "contact", "supersedes"):
-            same(f"the {key} is", self.manifest["about"].get(key), self.toml.get(key))
-        cuts = [str(ratio(cut)) for cut in self.toml.get("release", {}).get("reliability", [])]
-        same("the classes of reliability are", self.manifest["about"].get("reliability", []), cuts)
-        said, told = self.manifest.get("dataset") or {}, self.toml.get("dataset", {})
-        for key in ("id", "period", "snapshot") if self.release.file.version > 1 else ():
-            same(f"the dataset's {key} is", said.get(key), told.get(key))
-        account, unit = self.manifest.get("account"), self.privacy["unit"]
-        if account:
-            usual = {"id": self.toml["name"], "unit": unit if unit == "row" else unit["column"], "unit_of": 1}
-            for key in ("id", "unit", "unit_of", "part"):
-                same(f"the account's {key} is", account.get(key), told.get(key, usual.get(key)))
+        cuts = list(map(ratio, self.toml.get("release", {}).get("reliability", [])))
+        must(ascend(cuts) and len(cuts) <= 4, "the classes of reliability do not ascend, or are too many")
+        said, whose, unit = self.manifest, self.toml.get("dataset", {}), self.privacy["unit"]
+        told = {**self.toml, "reliability": list(map(str, cuts)) or None}
+        usual = {"id": told["name"], "unit": unit if unit == "row" else unit["column"], "unit_of": 1, **whose}
+        for what, told, keys in [
+            ("about", told, "name title description licence contact supersedes reliability"),
+            ("dataset", whose if self.release.file.version > 1 else {}, "id period snapshot"),
+            ("account", usual if "account" in said else {}, "id unit unit_of part"),
+        ]:
+            for key in keys.split():
+                same(f"the {key} is", said.get(what, {}).get(key), told.get(key))
 
     def _privacy(self):
-        said, unit = self.manifest["privacy"], self.privacy["unit"]
+        said, unit, plan = self.manifest["privacy"], self.privacy["unit"], self.release.plan
         unit = {"column": "row", "max_rows": 1} if unit == "row" else unit
+        must(unit["column"] != "row" or unit["max_rows"] == 1, "the spec calls a column `row`")
         same("the unit is", [said["unit"], self.held.max_rows], [unit["column"], unit["max_rows"]])
+        same("rows without a unit are", said.get("without", "stop"), unit.get("without", "stop"))
         order = unit.get("order", [])
         same("the order of rows is", said.get("order", []), [order] if isinstance(order, str) else order)
         same("the neighbours are", self.held.neighbours, self.privacy.get("neighbours", "add-remove"))
-        cut = bool(self.privacy.get("measure_truncation", False))
-        same("the count of cut units is", self.release.truncation is not None, cut)
+        delta = decimal(Fraction(1, 10**9) if self.delta is None else self.delta)
+        pure = "epsilon" in self.privacy and self.delta is None and not self.release.projection
+        same("δ is", said.get("approximate", {}).get("delta"), None if pure else delta)
+        cut, copies = self.release.truncation, self.release.copies
+        told = scale_within(plan, self.privacy.get("measure_truncation", False))
+        same("the count of cut units is", (copies.truncation if copies else cut[0]) if cut else 0, told)
+        if not self.release.projection:
+            same("the noise is", plan.noise, "laplace" if pure else "gaussian")
 
     def _recipients(self, entries, mode):
         copies = self.release.copies
         must(bool(entries) == (copies is not None), "the recipients are not what the spec says")
         if copies is None:
-            return self._budget(self.privacy, self.held.budget)
+            return must(self._is(self.privacy, self.held.budget), "the budget is not what the spec says")
         same("the recipients' mode is", copies.mode, mode.get("mode", "nested"))
         centres = mode.get("centres", [0, 2 * mode.get("mean", 0)])
         same("the centres are", [copies.mean - copies.spread, copies.mean + copies.spread], centres)
+        same("the mean of centres is", copies.mean, mode.get("mean", copies.mean))
         factors = dict(copies.recipients)
         same("the recipients are", sorted(factors), sorted(entry["name"] for entry in entries))
         for entry in entries:
+            budget = copies.budget / factors[entry["name"]]
             if "margin" in entry:
                 self.left.append("promised margins")
             else:
-                self._budget(entry, copies.budget / factors[entry["name"]])
+                kind = "rho" in entry and ("rho" in self.privacy or self.delta is not None)
+                kind = kind or "epsilon" in entry and "epsilon" in self.privacy
+                must(kind and self._is(entry, budget), f"the budget of {entry['name']} is another one")
+            most = ratio(self.privacy.get("rho", self.privacy.get("epsilon")))
+            fits = loss.converts(budget, most, self.delta) if self.delta is not None else budget <= most
+            must(fits, f"{entry['name']} gets more than the spec allows one copy")
 
-    def _budget(self, entry, budget):
+    def _is(self, entry, budget):
+        """Whether an entry with ρ, ε or ε and δ allows just this budget."""
         if "rho" in entry or self.delta is None:
-            same("the budget is", budget, ratio(entry["rho"] if "rho" in entry else entry["epsilon"]))
-        else:
-            epsilon = ratio(entry["epsilon"])
-            fits = loss.is_largest(budget, epsilon, self.delta) or self._by_law(epsilon)
-            must(fits, "the budget is not that of the spec's ε and δ")
+            return budget == ratio(entry.get("rho", entry.get("epsilon")))
+        epsilon = ratio(entry["epsilon"])
+        return loss.is_largest(budget, epsilon, self.delta) or self._by_law(epsilon)
 
     def _by_law(self, epsilon):
         """Whether the law of the release's own loss is within the spec's (ε, δ); None where it has none."""
@@ -155,32 +184,34 @@ class Spec:
                 found = Level(level.name, level.labels, one.ancestors(at, above), level.bounds)
                 same(f"the categories of {one.name} are", found, told)
 
-    def _dimension(self, entry):
-        """A dimension; what the spec says of it for people is kept as a manifest lists it."""
-        dimension = lists.dimension(entry, self.attachment)
+    def _legend(self, entry, dimension):
+        """What the spec says of a dimension for people, as a manifest lists it."""
         legend = {key: entry[key] for key in ("description", "unit", "concept") if key in entry}
-        given, finest, found = entry.get("labels", {}), dimension.levels[-1].name, {}
+        given, finest, name = entry.get("labels", {}), dimension.levels[-1].name, dimension.name
         if isinstance(given, str):
-            lines = csv.DictReader(self.attachment(given).splitlines())
-            rows = [{key.lower(): value.strip() for key, value in row.items()} for row in lines]
+            heads, *rows = self.attachment(given)
+            heads = [head.lower() for head in heads]
+            must(set(heads) - {"level"} == {"code", "label"} and len(set(heads)) == len(heads),
+                 f"{given} has other columns than code, label and level")
+            rows = [dict(zip(heads, row)) for row in rows]
             pairs = [(row.get("level") or finest, row["code"], row["label"]) for row in rows]
         else:
-            own = [(finest, code, label) for code, label in given.items() if isinstance(label, str)]
+            pairs = [(finest, code, label) for code, label in given.items() if isinstance(label, str)]
             coarser = [(level, of) for level, of in given.items() if not isinstance(of, str)]
-            pairs = own + [(level, *pair) for level, of in coarser for pair in of.items()]
-        for level, code, label in pairs:
-            found.setdefault(finest if level == dimension.name else level, {})[code] = label
+            pairs += [(level, *pair) for level, of in coarser for pair in of.items()]
+        pairs = [(finest if level == name else level, code, label) for level, code, label in pairs]
         listed = []
         for level in dimension.levels[1:]:
-            of = found.get(level.name, {})
-            pairs = [[code, of[code]] for code in level.labels if code in of]
-            listed += [{"level": level.name, "of": pairs}] if pairs else []
-        says = [said for said in self.manifest.get("legends", []) if said["dimension"] == dimension.name]
+            own = {code: label for of, code, label in pairs if of == level.name}
+            called = {own.get(code, code) for code in level.labels}
+            must(len(called) == len(level.labels), f"labels of {name} are alike, or one is another code")
+            listed += [{"level": level.name, "of": [[c, own[c]] for c in level.labels if c in own]}] * bool(own)
+        must(sum(len(one["of"]) for one in listed) == len(pairs), f"{name} has a label of nothing, or two")
+        says = [said for said in self.manifest.get("legends", []) if said["dimension"] == name]
         if dimension.missing and any("missing" in said for said in says):
             legend["missing"] = dimension.missing
         legend.update({"labels": listed} if listed else {})
-        self.legends += [{"dimension": dimension.name, **legend}] if legend else []
-        return dimension
+        return [{"dimension": name, **legend}] if legend else []
 
     @staticmethod
     def _is_between(dimension, at, below):
@@ -200,9 +231,6 @@ class Spec:
                     return d, level
         raise Refused(f"the spec has a table of {name}, which is no dimension")
 
-    def _named(self, table):
-        return self.domain.name_of(tuple(sorted(table)))
-
     def _asked(self, table, ask):
         """What an `ask` asks of a table, by dimension."""
         found = {}
@@ -220,13 +248,17 @@ class Spec:
                 yield entry, [self._column(name) for name in entry["of"]]
                 continue
             among = [self._column(name) for name in entry.get("among", [d.name for d in self.domain])]
-            for size in [entry["every"]] if "every" in entry else range(entry["up_to"] + 1):
+            most, least = entry.get("every", entry.get("up_to")), entry.get("every", 0)
+            many = sum(math.comb(len(among), size) for size in range(least, min(most, 24) + 1))
+            must(most <= len(among) and many <= 5_000_000, "the spec asks for too many dimensions, or tables")
+            for size in range(least, most + 1):
                 tables = itertools.combinations(among, size)
                 yield from ((entry, table) for table in tables if len({d for d, _ in table}) == size)
 
     def _tables(self, strategy):
         release = self.release
         same("the empty cells are", release.zeros, [entry["where"] for entry in self.toml.get("zero", [])])
+        same("the budget rule is", release.plan.rule, strategy.get("budgets", "optimal"))
         if strategy.get("measure", "auto") != "auto":
             same("the strategy is", release.plan.strategy, strategy["measure"])
         self._numbers()
@@ -241,17 +273,19 @@ class Spec:
         wanted, reasons = {}, {}
         try:
             for entry, table in self._expanded():
-                key = (self._named(table), repr(sorted(self._asked(table, entry.get("ask", {})).items())))
+                key = (self.domain.name_of(table), repr(sorted(self._asked(table, entry.get("ask", {})).items())))
                 self._wanted(entry, wanted.setdefault(key, {}))
                 if entry.get("exact"):
                     named = set(entry.get("sum", [])) | ({self.weight} if self.weight else set())
                     for name in [None, *named]:
-                        reasons[f"sums of {name} by {key[0]}" if name else key[0]] = entry["reason"]
+                        said = f"sums of {name} by {key[0]}" if name else key[0]
+                        reasons.setdefault(said, entry["reason"])
         except Beyond as error:
             self.left.append(str(error))
             return
         summed = {name for weights in wanted.values() for name in weights} - {None}
         same("the numbers are", {one.of["name"] for one in release.channels[1:]}, summed)
+        must(summed == set(self.numbers), "a number of the spec is in no table")
         for entry in self.toml.get("query", []):
             wanted[words(entry["sql"])] = {None: ratio(entry.get("weight", 1))}
         weighed = not summed or strategy.get("objective", "total") in ("total", "relative")
@@ -309,8 +343,8 @@ class Spec:
         entries = [{**entry, "weighing": None} for entry in self.toml.get("amount", [])]
         weights, self.numbers = self.toml.get("weights"), {}
         if weights:
-            entries = [{**one, "weighing": "weighted" if one.get("weighted", True) else None}
-                       for one in entries]
+            for entry in entries:
+                entry["weighing"] = "weighted" if entry.get("weighted", True) else None
             named = {"name": weights["column"], "low": 0, **weights, "weighing": "weight"}
             entries.append(named)
         self.weight = named["name"] if weights else None
@@ -321,9 +355,13 @@ class Spec:
             told = {"low": low, "high": high, "step": ratio(entry["step"]) if "step" in entry else step}
             told |= {key: entry.get(key) for key in ("name", "unit", "description", "weighing")}
             self.numbers[told["name"]] = {**told, "missing": entry.get("missing", "stop")}
-            measured = bool(entry.get("measure_clamping", False)), bool(entry.get("square", False))
-            subjects = "rows moved to low", "sums of squares"
-            found = tuple(self.release.of(told["name"], subject) is not None for subject in subjects)
+            low, high = (self.release.of(told["name"], f"rows moved to {end}") for end in ("low", "high"))
+            plan, squares = self.held, self.release.of(told["name"], "sums of squares") is not None
+            times = plan.max_rows ** (2 if plan.noise == "gaussian" else 1)
+            times *= 2 if plan.neighbours == "substitute" else 1
+            wanted = times * scale_within(plan, entry.get("measure_clamping", False))
+            found = [end.plan.blocks[0].scale if end else 0 for end in (low, high)], squares
+            measured = [wanted, wanted], entry.get("square", False)
             same(f"what is measured of {told['name']} is", found, measured)
         for channel in self.release.channels[1:]:
             unit = Fraction(1, 10 ** channel.of["places"])
@@ -339,36 +377,25 @@ class Spec:
                  "matrix": {"rows"}, "together": {"rows"}, "bases": {"component", "bases"}}
         kinds = kinds.get(plan.strategy, {"table"})
         must(all(block.kind in kinds for block in plan.blocks), "the blocks are not those of the strategy")
-        asked = {table for table, _ in plan.workload if not self._is_exact(table, channel)}
+        known = [table for table, _ in channel.exact]
+        asked = {table for table, _ in plan.workload if not any(covers(exact, table) for exact in known)}
         found = sorted((name_of(block.table), block.scale) for block in plan.blocks)
+        of = {name_of(map(self._column, share["of"])): ratio(share["share"]) for share in shares}
         wanted = {
-            "base": [name_of(self._join(asked))], "queries": sorted(map(name_of, asked)),
-            "given": sorted(self._named(map(self._column, share["of"])) for share in shares),
+            "base": [name_of(plan.domain.join(asked))], "queries": sorted(map(name_of, asked)),
+            "given": sorted(of),
         }.get(plan.strategy)
         if wanted is not None:
             same("the measured tables are", [name for name, _ in found], wanted)
         if plan.strategy == "given":
-            of = {self._named(map(self._column, share["of"])): ratio(share["share"]) for share in shares}
             parts = [scale * of[name] for name, scale in found]
             must(max(parts) <= min(parts) * (1 + Fraction(2, 10**6)), "the shares are not what the spec says")
-
-    @staticmethod
-    def _is_exact(table, channel):
-        tables = [dict(exact) for exact, _ in channel.exact]
-        return any(all(level <= exact.get(d, 0) for d, level in table) for exact in tables)
-
-    @staticmethod
-    def _join(tables):
-        finest = {}
-        for d, level in itertools.chain(*tables):
-            finest[d] = max(level, finest.get(d, 0))
-        return tuple(sorted(finest.items()))
 
     def _told(self, sql, name):
         try:
             levels = [range(len(dimension.levels)) for dimension in self.domain]
             table = next(iter(where.Select(sql, self.domain).rows(levels)))[0]
-            same("the table of a question is", name, self._named(table))
+            same("the table of a question is", name, self.domain.name_of(table))
         except Beyond:
             self.left.append("a question beyond plain conditions")
 
@@ -376,8 +403,8 @@ class Spec:
         """Rows that the spec brings are those that are measured, in whatever order."""
         if not entry["file"].endswith(".csv"):
             self.left.append("rows of a Matrix Market file")
-        text, table = self.attachment(entry["file"]), self._named(map(self._column, entry["of"]))
-        expected, found = [list(map(float, line.split(","))) for line in text.split()], []
+        rows, table = self.attachment(entry["file"]), self.domain.name_of(map(self._column, entry["of"]))
+        expected, found = [list(map(float, row)) for row in rows], []
         for block in self.held.blocks if self.held.strategy == "matrix" else []:
             same("the table under rows is", self.release.domain.name_of(block.table), table)
             found += blocks.columns(self.held, block).T.tolist()

@@ -7,21 +7,24 @@ from .claims import Claims
 from .container import check_signature, File, hash_of
 from .release import Release
 from .solve import Answers
-from .spec import Spec
-from .wire import Beyond, must, Refused
+from .spec import Spec, UNREAD
+from .where import ROOM
+from .wire import Beyond, must, Refused, within
 
 
 class Report:
     def __init__(self, path, key=None):
+        self.path = Path(path)
         data, beside = Path(path).read_bytes(), Path(f"{path}.minisig")
         self.key, self.checks, self.digest = key, [], ""
         if not self._try("file", lambda: setattr(self, "file", File(data))):
             return
         self.digest, self.manifest = hash_of(data), self.file.manifest
         self._outside()
-        whole = self._passes("sections", self._sections)
+        whole = self._sections()
         if beside.exists():
-            self._passes("whole-file signature", lambda: self._whole(beside))
+            signs = lambda: check_signature(self.file.key, data, beside.read_bytes(), self.file.comment)
+            self._passes("whole-file signature", lambda: signs() or "it signs all bytes of the file")
         else:
             self.say("whole-file signature", "warning", "there is no .minisig file beside the release")
         if whole:
@@ -41,6 +44,9 @@ class Report:
         except (Refused, Beyond) as error:
             self.say(what, error.outcome, str(error))
             return isinstance(error, Beyond)
+        except (*UNREAD, ArithmeticError, MemoryError) as error:
+            self.say(what, "failed", f"this program cannot reckon with it: {error!r}"[:300])
+            return False
         return True
 
     def _passes(self, what, check):
@@ -59,43 +65,41 @@ class Report:
     def _outside(self):
         """What needs the manifest alone."""
         file = self.file
-        strange = [section.tag for section in file.sections if section.name is None] + file.strange
-        if strange:
-            self.say("manifest", "failed", f"this format does not know its sections or fields {strange}")
+        if file.strange:
+            self.say("manifest", "failed", f"this format does not know its fields, or not so: {file.strange}")
         else:
             self.say("manifest", "passed", f"canonical, signed by {file.key.line}, and repeats the table")
-        if self.manifest["not_private"]:
+        known, given = self.manifest["not_private"], self.key and self.key.line
+        if known:
             self.say("privacy", "failed", "NOT PRIVATE: everybody knows the noise or the key")
-            self.say("signer", "failed", "the key everybody has")
-        elif self.key is None:
-            self.say("signer", "warning", "no public key was given: nothing shows who made it")
-        elif self.key.line == file.key.line:
-            self.say("signer", "passed", "the given public key signed this release")
-        else:
-            self.say("signer", "failed", f"signed by {file.key.line}, not by the given public key")
+        alike = "passed" if given == file.key.line else "failed" if given or known else "warning"
+        self.say("signer", alike, f"signed by {file.key.line}; the given public key is {given or 'none'}")
 
     def _sections(self):
-        length = sum(len(section.read()) for section in self.file.sections)
-        return f"{len(self.file.sections)} sections, {length} bytes, every hash as signed"
-
-    def _whole(self, beside):
-        check_signature(self.file.key, self.file.data, beside.read_bytes(), self.file.comment)
-        return "the file beside the release signs all its bytes"
+        """Whether every section is the one that was signed."""
+        whole = True
+        for section in self.file.sections:
+            what = f"section {section.name or section.tag} {section.index}"
+            if section.name is None:
+                self.say(what, "failed", "nobody can say what it holds")
+            whole &= self._try(what, section.read)
+        if whole:
+            count, length = len(self.file.sections), sum(len(one.data) for one in self.file.sections)
+            self.say("sections", "passed", f"{count} sections, {length} bytes, every hash as signed")
+        return whole
 
     def _inside(self, release):
-        """What needs the sections."""
+        """What the sections hold, and the manifest's claims of it."""
         unit, rows = self.manifest["privacy"]["unit"], release.held.max_rows
         if unit != "row":
             self.say("rows left out", "warning", f"beyond {rows} of each {unit}; no interval covers them")
-        spec = Spec(release)
-        claims = Claims(release, spec.delta)
+        claims = Claims(release)
         if self.manifest.get("account"):
             self._passes("account", claims.account)
         else:
             self.say("account", "warning", "the release does not say in which ledger it was charged")
         self._passes("privacy cost", claims.within_budget)
-        derived = self._passes("manifest's claims", claims.check)
-        if derived:
+        if self._passes("manifest's claims", claims.check):
             self.say("guarantee", "passed", claims.guarantee())
         self.say("measurements", "passed", f"all {sum(map(len, release.rows.values))} noisy integers decode")
         if release.rows.exact:
@@ -110,28 +114,32 @@ class Report:
         for channel in release.channels[1:]:
             held = f"{sum(map(len, channel.values))} noisy integers of {channel.of['name']}"
             self.say(channel.subject, "passed", held)
-        if release.copies and derived:
-            copies = release.copies
+        if release.copies:
+            copies, called = release.copies, f"{self.file.name}-{release.copies.name}.margins"
             self.say("recipient", "passed", f"{copies.name}'s, of {len(copies.recipients)} ({copies.mode})")
+            if self.path.name != called:
+                self.say("file name", "warning", f"the copy was called {called}")
         self._passes("answers", lambda: self._answers(release))
-        self._passes("spec", spec.check)
+        spec = Spec(release)
+        same = self._passes("spec", spec.check)
         if spec.delta is not None:
             self._passes("delta", spec.in_delta)
-        if any("margin" in entry for entry in spec.toml.get("recipient", [])):
+        has = lambda *tables: any("margin" in entry for name in tables for entry in spec.toml.get(name, []))
+        if same and has("recipient"):
             self.say("margins", "unchecked", "promised margins are not reckoned anew")
-        entries = spec.toml.get("table", []) + spec.toml.get("query", [])
-        if any("margin" in entry for entry in entries):
+        if same and has("table", "query"):
             self.say("targets", "unchecked", "margins of tables are not reckoned anew; they are no claims")
-        self.say("plan", "unchecked", "this program makes no plans; another plan would be no fault")
+        if same:
+            self.say("plan", "unchecked", "this program makes no plans; another plan would be no fault")
 
-    @staticmethod
-    def _answers(release):
+    def _answers(self, release):
         if release.projection:
             held = project.Projected(release)
             held.estimate([held.cell(["x" if text else 0 for _, text in held.held.key])])
             return "a key is counted"
         answers = Answers(release)
         for table, _ in release.plan.workload:
+            within(release.domain.cells(table) <= ROOM, "tables of very many cells")
             first = [True] + [False] * (release.domain.cells(table) - 1)
             told = answers.table(table, first) is not None or release.plan.strategy == "matrix"
             must(told, "a table that was asked for does not follow from what was measured")

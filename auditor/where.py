@@ -14,7 +14,7 @@ TOKEN = re.compile(r"""\s*(?:
     (?P<text>'(?:[^']|'')*') | (?P<name>"(?:[^"]|"")*") | (?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?) |
     (?P<word>[^\W\d]\w*(?:-\w+)*) | (?P<sign><>|!=|<=|>=|[=<>(),.*;/+-]))""", re.VERBOSE)
 ROOM = 1 << 23
-WORDS = {"AND": np.logical_and, "OR": np.logical_or, "NOT": np.logical_not}
+WORDS = {"AND": np.logical_and, "OR": np.logical_or}
 AWAY = {"<>": "=", "!=": "=", ">": "<=", ">=": "<"}
 
 
@@ -35,7 +35,9 @@ class Reader:
     """A recursive descent through a list of tokens."""
 
     def __init__(self, text, domain):
-        self.tokens, self.at, self.domain = tokens(text), 0, domain
+        self.tokens, self.at, self.domain, self.depth = tokens(text), 0, domain, 0
+        few = sum(kind in ("word", "name", "sign") and value != "," for kind, value in self.tokens) <= 2000
+        must(few, "a question has more than 2,000 words and signs")
 
     def peek(self, *values, ahead=0):
         kind, value = self.tokens[self.at + ahead] if self.at + ahead < len(self.tokens) else ("end", "")
@@ -81,12 +83,19 @@ class Reader:
         return self.joined("OR", lambda: self.joined("AND", self.term))
 
     def joined(self, word, part):
-        found = part()
+        found = [part()]
         while self.accept(word):
-            found = (word, found, part())
-        return found
+            found.append(part())
+        return (word, *found) if len(found) > 1 else found[0]
 
     def term(self):
+        self.depth += 1
+        must(self.depth <= 64, "a condition nests too deep")
+        found = self._term()
+        self.depth -= 1
+        return found
+
+    def _term(self):
         if self.accept("NOT"):
             return "NOT", self.term()
         if self.accept("("):
@@ -104,7 +113,7 @@ class Reader:
             found = ("AND", low, compared("<="))
         elif self.accept("IN"):
             self.expect("(")
-            found = either(self.many(lambda: compared("=")))
+            found = ("OR", *self.many(lambda: compared("=")))
             self.expect(")")
         else:
             within(not self.peek("LIKE", "ILIKE", "IS"), "LIKE and IS")
@@ -112,10 +121,6 @@ class Reader:
             must(not negated and sign in ("=", "<", "<=", *AWAY), "a condition has no sign that compares")
             found = compared(sign)
         return ("NOT", found) if negated else found
-
-
-def either(conditions):
-    return functools.reduce(lambda one, two: ("OR", one, two), conditions)
 
 
 def parse(text, domain):
@@ -128,7 +133,7 @@ def parse(text, domain):
 
 def mentioned(condition):
     """The dimensions of a condition, ascending."""
-    if condition[0] in WORDS:
+    if condition[0] in ("NOT", *WORDS):
         return sorted(set().union(*map(mentioned, condition[1:])))
     return [condition[1]]
 
@@ -140,8 +145,10 @@ def met(condition, domain, dimensions):
     if not condition:
         return np.ones(math.prod(shape), dtype=bool)
     head, *parts = condition
+    if head == "NOT":
+        return ~met(parts[0], domain, dimensions)
     if head in WORDS:
-        return WORDS[head](*[met(part, domain, dimensions) for part in parts])
+        return functools.reduce(WORDS[head], (met(part, domain, dimensions) for part in parts))
     d, number, literal = parts
     finest = tuple((one, domain[one].finest) for one in dimensions)
     return _compared(domain[d].levels[number], head, *literal)[domain.above(finest, ((d, number),))]
@@ -178,7 +185,7 @@ def _less(low, high, closed, sign, value):
 
 def everywhere(conditions, domain, table):
     """The cells of a table all of whose finest cells meet one of the conditions."""
-    whole = either(conditions)
+    whole = ("OR", *conditions)
     dimensions = mentioned(whole)
     classes = tuple((d, domain[d].finest) for d in dimensions)
     fine = tuple(sorted({**dict(table), **dict(classes)}.items()))

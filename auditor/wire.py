@@ -30,6 +30,13 @@ def within(condition, what):
         raise Beyond(what)
 
 
+def utf8(data, what):
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Refused(f"{what} is not UTF-8") from None
+
+
 LONG = {251: 2, 252: 4, 253: 8, 254: 16}
 
 
@@ -79,10 +86,7 @@ class Wire:
     def text(self, most=65536):
         count = self.unsigned(64)
         self.must(count <= most, "has a text that is too long")
-        try:
-            return self.take(count).decode("utf-8")
-        except UnicodeDecodeError:
-            raise Refused(f"the {self.what} has a text that is not UTF-8") from None
+        return utf8(self.take(count), f"a text of the {self.what}")
 
     def list(self, item, least=0, most=2**64):
         count = self.unsigned(64)

@@ -1,0 +1,100 @@
+"""Which fields the manifest has and which keys the sealed spec, what each holds, and numbers from their text.
+
+In `fields.txt` stand behind the name of a kind its fields, each with the kind of what it holds: `?` may be
+left out, `*` is a list, `+` one that is left out where it is empty, `{}` a table with keys of one's own, `/` one
+or the other, `(…)` a text of this pattern, `..` a whole number from one to another. Then stand rules: `=a,b`
+exactly one of these, `a>b,c` not without one of these, `a!b,c` beside none. Last stand names of kinds.
+"""
+
+import datetime
+import math
+import re
+from fractions import Fraction
+from pathlib import Path
+
+from .wire import must, Refused
+
+TEXT = Path(__file__).with_name("fields.txt").read_text("utf-8").split("\n\n")
+SHAPES, KINDS = (dict(one.split(maxsplit=1) for one in part.split(";")) for part in TEXT)
+DECIMAL = re.compile(r"[+-]?(?=\.?[0-9])[0-9]{0,300}\.?[0-9]{0,300}([eE][+-]?[0-9]{1,3})?")
+
+
+class Float(str):
+    """The text of a number that the spec has without quotes, with a point or an exponent."""
+
+
+def ratio(value):
+    """Exactly the number that a text says, or one text over another."""
+    parts = [part.strip() for part in str(value).replace("_", "").split("/")]
+    sound = type(value) in (int, str, Float) and len(parts) <= 2 and all(map(DECIMAL.fullmatch, parts))
+    above, below = map(Fraction, (parts + ["1"])[:2]) if sound else (0, 0)
+    found = above / below if below else None
+    sound = found is not None and max(abs(found.numerator), found.denominator) < 1 << 128
+    must(sound, f"{str(value)[:60]!r} stands where a ratio must")
+    return found
+
+
+def check(value, kind, path):
+    """Refuses what is missing or not what it must be; gives the fields that nobody knows, or writes like this."""
+    kind = KINDS.get(kind, kind)
+    if kind in SHAPES:
+        return _table(value, kind, path)
+    if "/" in kind and kind[0] != "{" and not kind.endswith(")"):
+        first, _, other = kind.partition("/")
+        try:
+            return check(value, first, path)
+        except Refused:
+            return check(value, other, path)
+    if kind[-1] in "*+":
+        must(isinstance(value, list), f"{path} is no list")
+        strange = [path] * (kind[-1] == "+" and not value)
+        return strange + [field for item in value for field in check(item, kind[:-1], path)]
+    if kind[0] == "{":
+        must(isinstance(value, dict), f"{path} is no table")
+        return [field for key, item in value.items() for field in check(item, kind[1:-1], f"`{key}` of {path}")]
+    must(_is(value, kind), f"{path} is not what it must be")
+    return []
+
+
+def _is(value, kind):
+    if kind[0] == "(":
+        return type(value) is str and re.fullmatch(kind, value) is not None
+    if ".." in kind:
+        least, most = map(int, kind.split(".."))
+        return type(value) is int and least <= value <= most
+    if kind in ("bool", "true"):
+        return value is True or kind == "bool" and value is False
+    if kind == "day":
+        try:
+            return datetime.date.fromisoformat(str(value)).isoformat() == str(value)
+        except ValueError:
+            return False
+    if kind == "number":
+        return type(value) in (int, Float) and math.isfinite(float(value))
+    return ratio(value) > 0 if kind == "exact" else ratio(value) is not None and "/" not in str(value)
+
+
+def _table(value, kind, path):
+    must(isinstance(value, dict), f"{path} is no object")
+    strange = set(value)
+    for field in SHAPES[kind].split():
+        name, _, inner = field.partition(":")
+        optional, name = name.endswith("?"), name.rstrip("?")
+        if not inner:
+            _rule(value, field, path)
+        elif name not in value:
+            must(optional, f"{path} has no `{name}`")
+        elif value[name] is None:
+            del value[name]
+        else:
+            strange.discard(name)
+            strange.update(check(value[name], inner, f"`{name}` of {path}"))
+    return sorted(strange)
+
+
+def _rule(table, rule, path):
+    """What keys of a table mean for each other."""
+    first, sign, rest = re.fullmatch("([a-z_]*)([=>!])(.*)", rule).groups()
+    there = sum(name in table for name in rest.split(","))
+    sound = first not in table or (there > 0 if sign == ">" else there == 0) if first else there == 1
+    must(sound, f"{path} has keys that do not go together, or lacks one: {rule}")
