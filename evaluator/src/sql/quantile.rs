@@ -42,13 +42,12 @@ impl Figures<'_> {
         let Some(column) = self.names.column(of) else { return Err(wrong()) };
         let column = column?;
         let (level, name) = (self.names.level(column), self.names.name(column));
-        let numbers = || (0..level.len()).map(|node| level.number(node));
-        if !level.is_numeric() || numbers().any(|n| n == Number::Several) {
-            return Err(SqlError::new(format!("{name} has no single numbers to take a quantile of"))
+        if !level.is_numeric() || level.in_order().is_none() {
+            return Err(SqlError::new(format!("{name} has no numbers in one order to take a quantile of"))
                 .at(of.span())
-                .help("a quantile is a value of a dimension whose categories are numbers"));
+                .help("a quantile is a value of a dimension whose categories are numbers, or bins of them side by side"));
         }
-        let unknown: Vec<bool> = numbers().map(|n| n == Number::Unknown).collect();
+        let unknown: Vec<bool> = (0..level.len()).map(|node| level.number(node) == Number::Unknown).collect();
         let dimension = &self.names.cube.dimensions[column.dim];
         let up = dimension.ancestors(dimension.finest(), column.level);
         let finest: Vec<bool> = up.iter().map(|&node| unknown[node as usize]).collect();

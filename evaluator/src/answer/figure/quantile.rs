@@ -17,7 +17,7 @@
 use super::Figure;
 use crate::answer::error::QueryError;
 use crate::answer::tell::Told;
-use crate::cube::{Cube, Filter, Level, Number};
+use crate::cube::{Cube, Filter, Level};
 use crate::joint::How;
 use crate::law::LawError;
 use crate::render::ResultFigure;
@@ -29,31 +29,12 @@ const MOST_VALUES: usize = 5_000;
 /// A quantile as the linear figures that it follows from.
 #[derive(Debug, Clone)]
 pub(crate) struct Quantile {
-    values: Vec<f64>,
+    /// Each from where to where: a bin is a value that is known no better.
+    values: Vec<[f64; 2]>,
     /// D_1 … D_{K−1}.
     differences: Vec<Figure>,
     /// N.
     all: Figure,
-}
-
-/// The values of a level in their order, and the nodes that have each.
-fn values(cube: &Cube, level: Level) -> Vec<(f64, Vec<usize>)> {
-    let categories = level.of(cube);
-    let mut found: Vec<(f64, usize)> = (0..categories.len())
-        .filter_map(|node| match categories.number(node) {
-            Number::One(value) => Some((value, node)),
-            _ => None,
-        })
-        .collect();
-    found.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut out: Vec<(f64, Vec<usize>)> = Vec::new();
-    for (value, node) in found {
-        match out.last_mut() {
-            Some((last, nodes)) if *last == value => nodes.push(node),
-            _ => out.push((value, vec![node])),
-        }
-    }
-    out
 }
 
 impl Quantile {
@@ -65,7 +46,7 @@ impl Quantile {
         cube: &Cube,
         aggregates: &mut Vec<Aggregate>,
     ) -> Result<Quantile, QueryError> {
-        let values = values(cube, level);
+        let values = level.of(cube).in_order().unwrap_or_default();
         if values.len() > MOST_VALUES {
             return Err(QueryError::Quantile("are found among at most 5 000 values"));
         }
@@ -92,7 +73,7 @@ impl Quantile {
             Figure::from_parts(linear, None, aggregates)
         };
         Ok(Quantile {
-            values: values.into_iter().map(|v| v.0).collect(),
+            values: values.into_iter().map(|(bounds, _)| [bounds.lo, bounds.hi]).collect(),
             differences: upto.iter().map(difference).collect(),
             all: Figure::aggregate(all, aggregates),
         })
@@ -108,9 +89,10 @@ impl Quantile {
     }
 }
 
-/// The quantile and the ends of its interval from D̂_j and their intervals, j = 1 … K − 1.
-fn quantile(values: &[f64], differences: &[ResultFigure]) -> ResultFigure {
-    let value = |at: usize| values.get(at.min(values.len().saturating_sub(1))).copied().unwrap_or(f64::NAN);
+/// The quantile and the ends of its interval from D̂_j and their intervals, j = 1 … K − 1. Of a bin it is the middle, and its ends are those of the interval.
+fn quantile(values: &[[f64; 2]], differences: &[ResultFigure]) -> ResultFigure {
+    let value =
+        |at: usize| values.get(at.min(values.len().saturating_sub(1))).copied().unwrap_or([f64::NAN; 2]);
     let at = differences.iter().filter(|d| d.estimate < 0.0).count();
     // Whether v_{j} may be the quantile: D_j ≥ 0 and D_{j−1} < 0 are both open. D_K ≥ 0 always.
     let open = |j: usize| {
@@ -119,11 +101,21 @@ fn quantile(values: &[f64], differences: &[ResultFigure]) -> ResultFigure {
     };
     let left: Vec<usize> = (0..values.len()).filter(|&j| open(j)).chain([at]).collect();
     let (low, high) = (left.iter().min().copied(), left.iter().max().copied());
+    let [from, to] = value(at);
     ResultFigure {
-        estimate: value(at),
+        estimate: middle(from, to),
         std_error: f64::NAN,
-        low: value(low.unwrap_or(at)),
-        high: value(high.unwrap_or(at)),
+        low: value(low.unwrap_or(at))[0],
+        high: value(high.unwrap_or(at))[1],
+    }
+}
+
+/// Of a bin without an end on one side it is the other end.
+fn middle(from: f64, to: f64) -> f64 {
+    match (from.is_finite(), to.is_finite()) {
+        (true, true) if from < to => from + (to - from) / 2.0,
+        (true, _) => from,
+        (false, _) => to,
     }
 }
 
@@ -131,13 +123,16 @@ fn quantile(values: &[f64], differences: &[ResultFigure]) -> ResultFigure {
 pub(crate) const METHOD: &str = "quantile: exact tests of the counts up to each value, inverted";
 
 /// The quantiles of a query, each with what is said of it.
-pub(crate) fn notes(query: &Query) -> impl Iterator<Item = (String, String)> {
+pub(crate) fn notes<'a>(query: &'a Query, cube: &'a Cube) -> impl Iterator<Item = (String, String)> + 'a {
     query.columns.iter().filter_map(|column| {
-        let SelectColumn::Quantile { name, p, .. } = column else { return None };
+        let SelectColumn::Quantile { name, p, level } = column else { return None };
+        let bins = level.of(cube).bounds.iter().flatten().any(|b| b.lo < b.hi);
+        let bins = if bins { ", which is known by its bin: shown is the middle of that, and intervals are whole bins" } else { "" };
         let note = format!(
-            "{name}: the least value that at least {:.4} % of the units do not exceed; its interval inverts exact tests of \
+            "{name}: the least value that at least {:.4} % of the units do not exceed{}; its interval inverts exact tests of \
              the counts up to each value. It has no standard error.",
-            100.0 * p
+            100.0 * p,
+            bins
         );
         Some((name.clone(), note.replace(".0000 %", " %").replace("00 %", " %")))
     })
@@ -160,6 +155,7 @@ mod tests {
     fn intervals_cover() {
         let truth = [30i64, 55, 41, 18, 22, 9, 14, 11];
         let values: Vec<f64> = (0..8).map(|v| f64::from(v) * 10.0).collect();
+        let each: Vec<[f64; 2]> = values.iter().map(|v| [*v; 2]).collect();
         let noise = NoiseLaw::DiscreteLaplace { scale: 6.0 };
         for p in [0.25, 0.5, 0.9] {
             let n: i64 = truth.iter().sum();
@@ -184,7 +180,7 @@ mod tests {
                         ResultFigure { estimate, std_error: 0.0, low, high }
                     })
                     .collect();
-                let found = quantile(&values, &differences);
+                let found = quantile(&each, &differences);
                 assert!(found.low <= found.estimate && found.estimate <= found.high);
                 covered += u64::from(found.low <= want && want <= found.high);
                 wide += u64::from(found.low == values[0] && found.high == values[7]);
@@ -197,10 +193,20 @@ mod tests {
     #[test]
     fn without_noise_it_is_the_value() {
         let exact = |d: f64| ResultFigure { estimate: d, std_error: 0.0, low: d, high: d };
-        let found = quantile(&[1.0, 2.0, 5.0], &[exact(-3.0), exact(0.0)]);
+        let values = [1.0, 2.0, 5.0].map(|v| [v; 2]);
+        let found = quantile(&values, &[exact(-3.0), exact(0.0)]);
         assert_eq!((found.low, found.estimate, found.high), (2.0, 2.0, 2.0));
-        let found = quantile(&[1.0, 2.0, 5.0], &[exact(-3.0), exact(-1.0)]);
+        let found = quantile(&values, &[exact(-3.0), exact(-1.0)]);
         assert_eq!((found.low, found.estimate, found.high), (5.0, 5.0, 5.0));
-        assert_eq!(quantile(&[7.0], &[]).estimate, 7.0);
+        assert_eq!(quantile(&[[7.0; 2]], &[]).estimate, 7.0);
+        let found = quantile(&[[0.0, 10.0], [10.0, f64::INFINITY]], &[exact(-3.0)]);
+        assert_eq!((found.low, found.estimate, found.high), (10.0, 10.0, f64::INFINITY));
+        // Of bins the whole bin is left open.
+        let bins = [[0.0, 10.0], [10.0, 50.0], [50.0, 100.0]];
+        let found = quantile(&bins, &[exact(-3.0), exact(2.0)]);
+        assert_eq!((found.low, found.estimate, found.high), (10.0, 30.0, 50.0));
+        let wide = |d: f64| ResultFigure { estimate: d, std_error: 1.0, low: d - 4.0, high: d + 4.0 };
+        let found = quantile(&bins, &[wide(-3.0), wide(2.0)]);
+        assert_eq!((found.low, found.estimate, found.high), (0.0, 30.0, 100.0));
     }
 }
