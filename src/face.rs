@@ -158,7 +158,7 @@ impl Release {
             Answers::from_release(file).map_err(|e| of(path, e.into()))
         };
         let all = paths.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        Ok(Release(Kind::Tables(Box::new(Several::new(all)?))))
+        Ok(Release(Kind::Tables(Box::new(together(all)?))))
     }
 
     /// The same release, asked about some areas alone, as `margins query --areas` is: see [`Answers::among`]. It reads the same open file.
@@ -178,7 +178,7 @@ impl Release {
             Ok(own)
         };
         let all = several.releases().iter().map(of).collect::<Result<Vec<_>, _>>()?;
-        Ok(Release(Kind::Tables(Box::new(Several::new(all)?))))
+        Ok(Release(Kind::Tables(Box::new(together(all)?))))
     }
 
     fn files(&self) -> Vec<&File> {
@@ -502,6 +502,14 @@ impl<'a> Row<'a> {
             other => Err(self.wrong(name, other, "a plain number")),
         }
     }
+}
+
+/// Releases that are asked together. What one name is in two columns of the data is told by the sealed specs, where this build reads them.
+fn together(releases: Vec<Answers>) -> Result<Several, QueryError> {
+    let several = Several::new(releases)?;
+    #[cfg(feature = "spec")]
+    let several = several.reading(crate::spec::read_from);
+    Ok(several)
 }
 
 #[cfg(all(test, feature = "compile"))]

@@ -19,7 +19,7 @@ use crate::compile::{CompileError, Job};
 use crate::cube::Frame;
 use crate::make::{PlanOptions, PlannedRelease};
 use crate::plan::cost::WorstCase;
-use crate::plan::{BudgetRule, Measure, Subject};
+use crate::plan::{BudgetRule, Measure, Neighbours, Subject};
 use crate::planner::targets::{Least, Targets};
 use crate::planner::{self, Candidate, Choice, Objective, Planned, Request};
 use crate::preview;
@@ -226,7 +226,7 @@ fn plan_of_tables(
     out.push_str(&tables(&request, planned, &margins, all));
     out.push_str(&levels::text(&request, planned, &margins, all));
     out.push_str(&asked::judged(&request, planned, all));
-    out.push_str(&sums::text(&spec.cube, planned));
+    out.push_str(&sums::text(&spec, planned));
     out.push_str(&foot(planned));
     out.push_str(&takes);
     out.push_str(&super::bases::text(&spec.cube, planned));
@@ -389,6 +389,7 @@ fn foot(planned: &Planned) -> String {
         WorstCase::Sum => "",
         WorstCase::Cells => ", the exact worst case over cells",
         WorstCase::Joint => ", the exact worst case over pairs of cells",
+        WorstCase::Bound if planned.plan.neighbours == Neighbours::AddRemove => ", an upper bound over cells",
         WorstCase::Bound => ", an upper bound over pairs of cells",
     };
     let proof =
@@ -596,7 +597,7 @@ fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> Str
         out.push_str("  * so many cells that it is only chosen by name\n");
     }
     if summed {
-        out.push_str("  (the total is of counts and sums, these in units of their largest value;\n  rms, worst and reads are of counts)\n");
+        out.push_str("  (the total is of counts and sums, these in units of their largest value;\n  rms, worst and reads are of counts; other strategies plan no sums)\n");
     }
     for (_, why) in reasons {
         out.push_str(&format!("  {}\n", crate::audit::wrap(&why, 76, 4)));

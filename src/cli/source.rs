@@ -69,7 +69,7 @@ impl Source {
         let releases = files.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let known = releases.iter().filter(|r| r.release().manifest().is_not_private());
         known.for_each(|r| warn(r.name()));
-        Ok(Source::Tables(Several::new(releases)?, args.options()))
+        Ok(Source::Tables(Several::new(releases)?.reading(crate::spec::read_from), args.options()))
     }
 
     fn projection(args: &Args, questions: Questions) -> Result<Source, Failure> {

@@ -7,14 +7,15 @@
 //! variances. Nothing is looked at but two plans and their noises: it costs nothing.
 
 use super::CompileError;
-use crate::answer::Answers;
-use crate::cube::{Cube, Cuboid};
-use crate::plan::{Asks, Block, Table};
+use crate::answer::{Answers, Evaluator};
+use crate::cube::{Cube, Cuboid, Quantity};
+use crate::plan::{Asks, Block, Subject, Table, Target};
 use crate::planner::closure::Spread;
 use crate::planner::predict::Prediction;
 use crate::planner::{self, Request};
 use crate::spec::{self, Spec};
 use std::path::Path;
+use std::sync::Arc;
 
 /// A spec of what is missing.
 pub(crate) struct Missing {
@@ -31,9 +32,11 @@ const TRIED: usize = 4;
 /// table is known as precisely as its target wants.
 pub(crate) fn missing(spec: &Spec, origin: &Path, out: &Answers) -> Result<Option<Missing>, CompileError> {
     let request = spec.request().ok_or(CompileError::NoBudget)?;
-    // What is known of sums nobody has weighed here: all of it is measured again, and both are asked together.
+    // Which tables of sums are known well enough to be left out nobody has weighed here: if a margin is missed, or there is none, all of them are
+    // measured again, and both are asked together.
     if !request.sums.is_empty() {
-        return Ok(Some(Missing { spec: spec.clone(), known: Vec::new() }));
+        let whole = || Missing { spec: spec.clone(), known: Vec::new() };
+        return Ok((!sums_are_known(&request, out)).then(whole));
     }
     let cells = request.workload.iter().all(|t| t.asks == Asks::CELLS);
     let known = if cells { known(&request, out) } else { vec![None; request.workload.len()] };
@@ -151,6 +154,52 @@ fn known(request: &Request, out: &Answers) -> Vec<Option<Spread>> {
         known[*t] = Some(spread);
     }
     known
+}
+
+/// What rounding a scale costs.
+const MET: f64 = 1e-6;
+
+/// Whether every table of counts and of sums has a margin, and what is out keeps all of them, by the laws of its noises.
+fn sums_are_known(request: &Request, out: &Answers) -> bool {
+    let Ok(plan) = out.release().plan(out.cube()) else { return false };
+    let cube: Arc<Cube> = out.evaluator().recovery().cube().clone().into();
+    // A table that was asked for is told, and what follows from it.
+    let there = |table: &Table, told: &[Table]| {
+        let own = translated(&request.cube, &table.cuboid, &cube).filter(|_| table.asks.is_cells())?;
+        told.iter().any(|t| own.is_below(&t.cuboid)).then_some(own)
+    };
+    let aimed = |table: &Table, target: Option<Target>, told: &[Table]| Some((there(table, told)?, target?));
+    // Counts that only sums need have no margin of their own.
+    let Some(wanted) = planner::own_weights(request) else { return false };
+    let counts = request.workload.iter().zip(&request.targets).zip(&wanted).filter(|(_, w)| **w > 0.0);
+    let counts = counts.map(|((table, target), _)| aimed(table, *target, &plan.rows().workload));
+    let Some(counts) = counts.collect::<Option<Vec<_>>>() else { return false };
+    let mut sums = Vec::new();
+    for own in &request.sums {
+        let said = |q: &Quantity| Quantity { description: None, ..q.clone() };
+        let of = |subject: &dyn Fn(&Subject) -> bool| {
+            let alike = |q: &Arc<Quantity>| said(q) == said(&own.quantity);
+            plan.channels.iter().find(|c| c.subject.quantity().is_some_and(alike) && subject(&c.subject))
+        };
+        let Some(channel) = of(&|s| matches!(s, Subject::Sum(_))) else { return false };
+        let squares = !own.square || of(&|s| matches!(s, Subject::Squares(_))).is_some();
+        let ends = own.clamping.is_none() || of(&Subject::is_of_an_end).is_some();
+        let aims =
+            own.tables.iter().zip(&own.targets).map(|(t, target)| aimed(t, *target, &channel.workload));
+        match (aims.collect::<Option<Vec<_>>>(), channel.subject.quantity()) {
+            (Some(aims), Some(quantity)) if squares && ends => sums.push((quantity, aims)),
+            _ => return false,
+        }
+    }
+    let all: Vec<Target> = counts.iter().chain(sums.iter().flat_map(|(_, aims)| aims)).map(|a| a.1).collect();
+    let counts: Vec<(&Cuboid, Target)> = counts.iter().map(|(c, t)| (c, *t)).collect();
+    let sums: Vec<_> =
+        sums.iter().map(|(q, aims)| (*q, aims.iter().map(|(c, t)| (c, *t)).collect())).collect();
+    let halves = Evaluator::half_widths(&cube, &plan, &counts, &sums);
+    let kept = |(target, half): (&Target, &Option<f64>)| {
+        half.is_some_and(|half| half <= target.margin.to_f64() * (1.0 + MET))
+    };
+    !all.is_empty() && all.len() == halves.len() && all.iter().zip(&halves).all(kept)
 }
 
 /// The same table of another cube: dimensions and levels of the same names, with the same categories.

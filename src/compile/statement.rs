@@ -329,6 +329,14 @@ fn comment(name: &str) -> String {
     name.chars().map(|c| if c.is_control() || matches!(c, '*' | '/') { ' ' } else { c }).collect()
 }
 
+/// A text that is a number, as engines read it: whole numbers as such.
+fn plain_number(text: &str) -> Option<String> {
+    let written = |b: u8| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E');
+    let number: f64 = text.parse().ok().filter(|v: &f64| v.is_finite() && text.bytes().all(written))?;
+    let whole = number.fract() == 0.0 && number.abs() < (1u64 << 53) as f64;
+    Some(if whole { format!("{}", number as i64) } else { format!("{number:e}") })
+}
+
 /// The node of a row at its dimension's finest level. `None` for a dimension of any text.
 fn node(column: &Column, blanks: &Blanks, dialect: Dialect) -> Option<String> {
     let name = dialect.name(&column.column);
@@ -336,10 +344,16 @@ fn node(column: &Column, blanks: &Blanks, dialect: Dialect) -> Option<String> {
     let mut empty: Vec<String> =
         blanks.empty.iter().filter(|e| !e.is_empty()).map(|e| dialect.text(e)).collect();
     empty.insert(0, "''".into());
-    let empty = match empty.as_slice() {
+    let mut empty = match empty.as_slice() {
         [one] => format!("{name} IS NULL OR {text} = {one}"),
         several => format!("{name} IS NULL OR {text} IN ({})", several.join(", ")),
     };
+    // A fraction that equals one of them may be another text.
+    if matches!(column.coding, Coding::Range { .. } | Coding::Bins { .. }) {
+        for number in blanks.empty.iter().filter_map(|text| plain_number(text)) {
+            let _ = write!(empty, " OR {name} = {number}");
+        }
+    }
     let or = |node: Option<u32>| node.map_or("-1".to_owned(), |node| node.to_string());
     let mut cases = String::from("CASE");
     if let Some(missing) = column.missing {

@@ -5,7 +5,7 @@ use crate::answer::{Answers, agreeing};
 use crate::compile::extending;
 use crate::plan::Mode;
 use crate::release::keys::SigningKey;
-use crate::spec::{Spec, Unit};
+use crate::spec::{Spec, Unit, other_columns};
 use crate::visible::visible;
 use std::path::Path;
 
@@ -44,6 +44,9 @@ pub(super) fn extended(spec: &Spec, file: &Path, key: &SigningKey) -> Result<(Sp
         && manifest.privacy.without == spec.privacy.unit.without();
     if !same {
         return refuse("it counts other rows of a unit".into());
+    }
+    if let Some(why) = other_columns(out.release(), spec) {
+        return refuse(why);
     }
     match extending::missing(spec, spec.file.as_deref().unwrap_or(Path::new("")), &out)? {
         Some(missing) => Ok((Spec { file: spec.file.clone(), ..missing.spec }, missing.known)),

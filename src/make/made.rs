@@ -102,6 +102,13 @@ fn make_signed(
         None => (spec, planned, Vec::new()),
         Some(file) => {
             let (spec, known) = extended::extended(&spec, file, key)?;
+            // Said before it is spent: of sums nothing is left out.
+            if spec.summed().next().is_some() {
+                (options.warn)(&format!(
+                    "note: {} does not keep every margin of this spec, or not every table has one: beside sums all tables are measured again",
+                    visible(&file.display().to_string())
+                ));
+            }
             (spec, None, known)
         }
     };

@@ -10,7 +10,7 @@ use crate::cube::{Cuboid, Frame, Level};
 use crate::exact::Rational;
 use crate::plan::cost::{self, Cost, CostError};
 use crate::plan::limits::MAX_CELLS;
-use crate::plan::{BudgetRule, Channel, Measure, Measurement, Neighbours, Plan, Table, round};
+use crate::plan::{BudgetRule, Channel, Measure, Measurement, Neighbours, Plan, Subject, Table, round};
 use crate::recover::gls;
 use std::borrow::Cow;
 
@@ -227,7 +227,15 @@ pub(super) fn drawable(request: &Request, frame: &Frame, plan: &Plan) -> Result<
     }
     match capacity::check(plan, frame, capacity::ROWS) {
         Ok(()) => Ok(()),
-        Err(NoRoom::Integers(i)) => refuse(NotApplicable::IntegersTooLarge(name(i))),
+        Err(NoRoom::Integers(i)) => refuse(match plan.measurement(i).map(|(channel, _)| &channel.subject) {
+            Some(Subject::Sum(of)) => {
+                NotApplicable::SumsTooLarge(format!("the sums of {} by {}", of.name, name(i)))
+            }
+            Some(Subject::Squares(of)) => {
+                NotApplicable::SumsTooLarge(format!("the squares of {} by {}", of.name, name(i)))
+            }
+            _ => NotApplicable::IntegersTooLarge(name(i)),
+        }),
         Err(NoRoom::Section(i)) => refuse(NotApplicable::SectionTooLarge(name(i))),
         Err(NoRoom::Exact(i)) => {
             let table = plan.exact.get(i).map_or(String::new(), |c| request.cube.describe(c));

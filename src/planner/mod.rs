@@ -52,5 +52,6 @@ pub use planned::{Candidate, PlanError, Planned};
 pub(crate) use planned::{SumSpread, score};
 pub use request::Request;
 pub use search::compare;
+pub(crate) use sums::own_weights;
 pub(crate) use unplanned::Unplanned;
 pub(crate) use within::choose_within;

@@ -16,6 +16,8 @@ mod shares;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use aims::own_weights;
+
 use super::chosen::{Choice, Look};
 use super::context::{drawable, for_tables};
 use super::judge::predict_at;
@@ -32,7 +34,7 @@ use crate::plan::{Channel, Measure, Noise, Objective, Plan, Subject, Table, roun
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// What `auto` looks at. Searches over sets of tables are left out: each would run once a channel.
+/// What `auto` looks at. The search over sets of tables is left out, which runs once a channel, unless it is asked for by its name.
 const LOOKED_AT: [Measure; 4] = [Measure::Residual, Measure::Queries, Measure::Base, Measure::Bases];
 
 /// With long tails: how often plans are made anew with the tails of the last one.
@@ -45,10 +47,12 @@ const PARTS: u128 = 1 << 20;
 pub(super) fn choose(request: &Request, look: Look) -> Result<Choice, PlanError> {
     let tables = request.workload.iter().chain(request.sums.iter().flat_map(|s| &s.tables));
     let more = { tables }.any(|t| !t.asks.is_cells());
-    let applies = |m: &Measure| LOOKED_AT.contains(m) && (more || *m != Measure::Bases);
+    let searched = Some(Measure::Tables).filter(|_| request.measure == Some(Measure::Tables));
+    let applies =
+        |m: &Measure| (LOOKED_AT.contains(m) || searched == Some(*m)) && (more || *m != Measure::Bases);
     let measures: Vec<Measure> = match (request.measure, look) {
         (Some(measure), Look::Needed) => vec![measure],
-        _ => LOOKED_AT.to_vec(),
+        _ => LOOKED_AT.into_iter().chain(searched).collect(),
     };
     let measures = measures.into_iter().filter(applies);
     if let Some(refused) = request.measure.filter(|m| !applies(m)) {
@@ -65,8 +69,19 @@ pub(super) fn choose(request: &Request, look: Look) -> Result<Choice, PlanError>
     let best = scored.min_by(|a, b| a.1.score(request).total_cmp(&b.1.score(request)));
     match best.map(|(i, planned)| (i, planned.clone())) {
         Some((chosen, planned)) => Ok(Choice::new(planned, candidates, chosen)),
-        None => Err(candidates.into_iter().find_map(|c| c.outcome.err()).unwrap_or(PlanError::NoTables)),
+        None => Err(refusal(candidates)),
     }
+}
+
+/// Why there is no plan: what is wrong with this budget and these bounds, before what a strategy is not made for.
+fn refusal(candidates: Vec<Candidate>) -> PlanError {
+    let reasons = candidates.into_iter().filter_map(|c| c.outcome.err());
+    let rank = |why: &PlanError| match why {
+        PlanError::Budget(_) => 0,
+        PlanError::NotApplicable(_, NotApplicable::NeedsGaussian | NotApplicable::Sums) => 2,
+        _ => 1,
+    };
+    reasons.min_by_key(rank).unwrap_or(PlanError::NoTables)
 }
 
 /// One channel, as if of rows.

@@ -269,6 +269,13 @@ pub(super) fn read(
     for (item, role) in all {
         let weight = out.first().filter(|a| a.quantity.weighing == Weighing::Weight);
         let weight = weight.and_then(|a| a.columns.first()).cloned();
+        if let (Role::Amount, None, Some(span)) = (role, root.get("weights"), weighted_at(item)) {
+            sink.push(
+                Diagnostic::at(span, "`weighted` of an amount without weights")
+                    .label("there is no `[weights]` for it to speak of")
+                    .help("leave it out, or add `[weights]` with the column of the weights".to_owned()),
+            );
+        }
         let Some((amount, span)) = one(item, role, weight.as_deref(), sink) else { continue };
         let name = &amount.quantity.name;
         let alike = |other: &str| other.eq_ignore_ascii_case(name);
@@ -289,6 +296,11 @@ pub(super) fn read(
     (sink.count() == before).then_some(out)
 }
 
+/// Where an amount says whether it is weighted.
+fn weighted_at(item: &Value<'_>) -> Option<std::ops::Range<usize>> {
+    item.get_ref().get("weighted").map(|value| value.span())
+}
+
 /// What an entry declares.
 #[derive(Clone, Copy, PartialEq)]
 enum Role {
@@ -307,10 +319,11 @@ fn one(
         Role::Weight => Fields::open(value, "`[weights]`", &WEIGHTS, sink)?,
         Role::Amount => Fields::open(value, "`[[amount]]`", &KEYS, sink)?,
     };
-    let text = |key: &str, sink: &mut Sink| {
-        fields
-            .get(key)
-            .map_or(Some(None), |v| read::text(v, &format!("`{key}`"), sink).map(|t| Some(t.to_owned())))
+    let text = |key: &str, sink: &mut Sink| match fields.get(key) {
+        None => Some(None),
+        Some(v) => {
+            read::shown(v, &format!("`{key}`"), key == "description", sink).map(|t| Some(t.to_owned()))
+        }
     };
     let (name, columns) = named(&fields, role, sink);
     let low = match role {

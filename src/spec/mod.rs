@@ -54,7 +54,7 @@ pub use parse::parse;
 pub(crate) use parse::{MOST_EFFORT, parse_within, size as size_of};
 pub(crate) use projection::size;
 pub(crate) use schema::schema;
-pub(crate) use sealed::sealed;
+pub(crate) use sealed::{other_columns, read_from, sealed};
 pub use types::Spec;
 pub(crate) use types::{
     AccountSpec, AmountSpec, Blanks, Budget, Coding, Column, CsvOptions, Data, Encoding, ExactTable, Format,

@@ -4,6 +4,7 @@ use super::diagnostic::{Diagnostic, Sink};
 use super::keys::{Keys, Words};
 use super::suggest;
 use crate::exact::Rational;
+use crate::release::texts::is_plain;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeArray, DeInteger, DeTable, DeValue};
@@ -165,6 +166,22 @@ pub(super) fn text<'a>(value: &'a Value<'_>, what: &str, sink: &mut Sink) -> Opt
         return None;
     }
     Some(text)
+}
+
+/// Text that releases show to people: without control characters and what turns the direction of writing, since no release may have these; with line ends
+/// where `lines` allows them.
+pub(super) fn shown<'a>(value: &'a Value<'_>, what: &str, lines: bool, sink: &mut Sink) -> Option<&'a str> {
+    let found = text(value, what, sink)?;
+    let plain = if lines { found.split(['\n', '\t']).all(is_plain) } else { is_plain(found) };
+    if plain {
+        return Some(found);
+    }
+    let message = format!("{what} has characters that no release may show");
+    sink.push(Diagnostic::at(value.span(), message).label(match lines {
+        true => "control characters, or some that turn the direction of writing",
+        false => "line ends or other control characters, or some that turn the direction of writing",
+    }));
+    None
 }
 
 /// `true` or `false`.

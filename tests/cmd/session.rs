@@ -48,6 +48,11 @@ fn records() {
 }
 
 #[test]
+fn amount_edges() {
+    golden("amount-edges.session");
+}
+
+#[test]
 fn records_amounts() {
     golden("records-amounts.session");
 }

@@ -89,6 +89,22 @@ impl Categories {
         self.bounds.iter().any(Option::is_some)
     }
 
+    /// The numbers of its nodes from the least on, with the nodes that have them; `None` where two of them overlap, so that no order is known.
+    pub(crate) fn in_order(&self) -> Option<Vec<(Bounds, Vec<usize>)>> {
+        let found = self.bounds.iter().enumerate().filter_map(|(node, bounds)| Some(((*bounds)?, node)));
+        let mut found: Vec<(Bounds, usize)> = found.collect();
+        found.sort_by(|(a, _), (b, _)| a.lo.total_cmp(&b.lo).then(a.hi.total_cmp(&b.hi)));
+        let mut out: Vec<(Bounds, Vec<usize>)> = Vec::new();
+        for (bounds, node) in found {
+            match out.last_mut() {
+                Some((last, nodes)) if *last == bounds => nodes.push(node),
+                Some((last, _)) if last.hi > bounds.lo || last.hi == bounds.lo && last.closed => return None,
+                _ => out.push((bounds, vec![node])),
+            }
+        }
+        Some(out)
+    }
+
     /// From which number to which those of its categories are that have one.
     pub(crate) fn within(&self) -> Option<(f64, f64)> {
         let ends = self.bounds.iter().flatten().map(|bounds| (bounds.lo, bounds.hi));

@@ -3,6 +3,7 @@
 use super::Table;
 use crate::answer::{AnswerError, Answers, Evaluator, QueryError};
 use crate::cube::{NoValue, Weighing};
+use crate::plan::Subject;
 use crate::recover::RecoverError;
 use crate::render::{self, ResultFigure};
 use serde::Serialize;
@@ -27,6 +28,9 @@ pub struct DescribedAmount {
     pub step: f64,
     /// What is done with rows without a value.
     pub missing: NoValue,
+    /// Whether variances and standard deviations can be asked for.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub square: bool,
     /// All of this in a sentence.
     pub note: String,
     /// How many rows were moved to the low and to the high end, where that was measured.
@@ -66,7 +70,9 @@ impl Answers {
             let counted = moved.as_ref().map_or(String::new(), |of| {
                 format!(" Counted with noise: {}", render::moved(&quantity.ends(), of, level))
             });
-            let note = format!("{}{counted}", quantity.note());
+            let square = plan.channel(&Subject::Squares(quantity.clone())).is_some();
+            let variances = if square { " VAR_POP, VAR_SAMP and STDDEV of it are told, too." } else { "" };
+            let note = format!("{}{variances}{counted}", quantity.note());
             out.push(DescribedAmount {
                 name: quantity.name.clone(),
                 weighing: quantity.weighing,
@@ -76,6 +82,7 @@ impl Answers {
                 high: quantity.high(),
                 step: quantity.step(),
                 missing: quantity.missing,
+                square,
                 note,
                 moved,
                 tables: own,

@@ -99,7 +99,7 @@ impl Caveat {
             }
             Caveat::Weighted { by, period } => {
                 let when = period.as_ref().map_or(String::new(), |p| format!(" in {p}"));
-                format!("Counts are weighted by {by}{when}.")
+                format!("Rows are weighted by {by}{when}.")
             }
             Caveat::LeftOut { figure, fate, level: name, categories, within, units, period } => {
                 let when = period.as_ref().map_or(String::new(), |p| format!(" in {p}"));

@@ -220,7 +220,9 @@ fn number(value: f64, digits: Option<i32>, round: impl Fn(f64) -> f64) -> String
     if value.abs() >= 1e15 {
         return format!("{value:.3e}");
     }
-    let decimals = digits.unwrap_or(4);
+    // What is exact and small has as many decimals as bounds and steps may have.
+    let small = digits.is_none() && (5e-10..5e-5).contains(&value.abs());
+    let decimals = digits.unwrap_or(if small { 9 } else { 4 });
     let scale = 10f64.powi(decimals);
     // What is on the grid but for the last bits of a double is not moved a whole step outwards.
     let scaled = value * scale;

@@ -16,8 +16,8 @@ pub struct Together {
     pub ratios: bool,
     /// Whether single whole numbers of noise matter.
     pub steps: bool,
-    /// Whether the simulation was asked for and could not be had.
-    pub refused: bool,
+    /// Why the simulation that was asked for could not be had.
+    pub refused: Option<&'static str>,
 }
 
 impl Together {
@@ -38,10 +38,10 @@ impl Together {
                     if self.steps { " and by the steps of whole-number noise" } else { "" }
                 )
             }
-            None if self.refused => {
-                format!("{all} (Bonferroni: {each}). Too many rows or noises to simulate the largest error.")
+            None => {
+                let why = self.refused.map_or(String::new(), |why| format!(" {why}"));
+                format!("{all} (Bonferroni: {each}).{why}")
             }
-            None => format!("{all} (Bonferroni: {each})."),
         }
     }
 }

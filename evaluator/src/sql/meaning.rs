@@ -64,6 +64,11 @@ impl<'a> Meaning<'a> {
         }
     }
 
+    /// The dimensions that it speaks of, in small letters.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.dimensions.keys().map(|name| name.to_lowercase()).collect()
+    }
+
     /// In what another release's meaning of the same words is different, if it is.
     pub(crate) fn unlike(&self, other: &Meaning) -> Option<String> {
         let differs = |(name, labels): (&&str, &&[String])| other.dimensions.get(name) != Some(labels);

@@ -199,7 +199,8 @@ pub(super) fn join(parts: &[Ident]) -> String {
 /// The name as a query must write it: in double quotes when SQL would read it otherwise.
 pub(super) fn quoted(name: &str) -> String {
     let plain = name.split('.').all(|part| {
-        part.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        !super::parser::is_keyword(part)
+            && part.starts_with(|c: char| c.is_alphabetic() || c == '_')
             && part.chars().all(|c| c.is_alphanumeric() || c == '_')
     });
     if plain { name.into() } else { format!("\"{}\"", name.replace('"', "\"\"")) }

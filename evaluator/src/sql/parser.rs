@@ -60,6 +60,15 @@ const AFTER_AN_ITEM: [&str; 15] = [
 /// What can stand behind the left side of a condition, or behind NOT there.
 const PREDICATES: [&str; 7] = ["IN", "BETWEEN", "LIKE", "ILIKE", "SIMILAR", "REGEXP", "RLIKE"];
 
+/// Words that mean something before or in the place of a name.
+const BEFORE_A_NAME: [&str; 6] = ["ALL", "DISTINCT", "TRUE", "FALSE", "NULL", "UNKNOWN"];
+
+/// Whether a name in quotes alone is one everywhere: some of these are names in some places without.
+pub(super) fn is_keyword(name: &str) -> bool {
+    let all = RESERVED.iter().chain(&AFTER_AN_ITEM).chain(&PREDICATES).chain(&BEFORE_A_NAME);
+    { all }.any(|word| word.eq_ignore_ascii_case(name))
+}
+
 /// What joins an expression to what follows it.
 enum Joint {
     Binary(Operator, u8),

@@ -45,23 +45,19 @@ impl Figures<'_> {
         let Some(column) = self.names.column(of) else { return Err(wrong()) };
         let column = column?;
         let (level, name) = (self.names.level(column), self.names.name(column));
-        let numbers = || (0..level.len()).map(|node| level.number(node));
         if !level.is_numeric() {
             return Err(SqlError::new(format!("{name} has no numbers to take a quantile of"))
                 .at(of.span())
                 .help("a quantile is a value of a dimension whose categories are numbers"));
         }
-        let mut ends: Vec<_> = level.bounds.iter().flatten().map(|b| (b.lo, b.hi, b.closed)).collect();
-        ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        ends.dedup_by(|a, b| (a.0, a.1) == (b.0, b.1));
-        if ends.windows(2).any(|two| two[1].0 < two[0].1 || (two[0].2 && two[1].0 == two[0].1)) {
+        if level.in_order().is_none() {
             return Err(SqlError::new(format!(
                 "categories of {name} overlap: a quantile has no place among them"
             ))
             .at(of.span())
             .help(POSSIBLE));
         }
-        let unknown: Vec<bool> = numbers().map(|n| n == Number::Unknown).collect();
+        let unknown: Vec<bool> = (0..level.len()).map(|node| level.number(node) == Number::Unknown).collect();
         let dimension = &self.names.cube.dimensions[column.dim];
         let up = dimension.ancestors(dimension.finest(), column.level);
         let finest: Vec<bool> = up.iter().map(|&node| unknown[node as usize]).collect();

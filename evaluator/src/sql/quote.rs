@@ -3,6 +3,7 @@
 //! SQL reads `marital-status` as a subtraction. A query can only mean the dimension of that name, so known
 //! names that need quotes get them, wherever they stand as a whole word outside quotes and comments.
 
+use super::parser::is_keyword;
 use crate::cube::{Cube, Level};
 use std::borrow::Cow;
 
@@ -12,9 +13,13 @@ fn is_plain(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// A name as a query must write it.
+/// A name as a query must write it: in quotes where SQL would read it otherwise, as `order` or `marital-status`.
 pub fn quoted(name: &str) -> String {
-    quote_names(name, &[name]).into_owned()
+    if is_plain(name) && !is_keyword(name) {
+        name.into()
+    } else {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    }
 }
 
 /// The name of a level as a query must write it: each part in quotes where it needs them.

@@ -69,6 +69,37 @@ fn parse(text: &str) -> Query {
     Query::parse(text, &town()).unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// In quotes they are names everywhere.
+#[test]
+fn words_of_sql_are_names_of_dimensions_and_amounts() {
+    for word in [
+        "order", "select", "from", "group", "end", "case", "all", "distinct", "null", "by", "limit", "union",
+        "not", "in", "true", "False", "DESC", "with", "left", "as", "and", "like", "between", "when",
+        "unknown", "user", "date", "filter", "over", "count", "sum", "rollup", "interval", "row", "range",
+    ] {
+        let name = super::quoted(word);
+        let cube = Cube { dimensions: vec![plain(word, &["a", "b"])] };
+        let text = format!(
+            "SELECT {name}, COUNT(*) FROM {name} WHERE {name} = 'a' GROUP BY {name} ORDER BY {name} LIMIT 3"
+        );
+        Query::parse(&text, &cube).unwrap_or_else(|e| panic!("{text}: {e}"));
+        let quantity = std::sync::Arc::new(crate::cube::Quantity {
+            name: word.into(),
+            low: 0,
+            high: 10,
+            step: 1,
+            places: 0,
+            missing: crate::cube::NoValue::Skip,
+            weighing: crate::cube::Weighing::Plain,
+            unit: None,
+            description: None,
+        });
+        let text =
+            format!("SELECT sex, AVG({name}), SUM({name}) AS figure, COUNT({name}) FROM t GROUP BY sex");
+        Query::with_quantities(&text, &town(), &[quantity]).unwrap_or_else(|e| panic!("{text}: {e}"));
+    }
+}
+
 fn filter(condition: &str) -> Filter {
     parse(&format!("SELECT COUNT(*) FROM town WHERE {condition}")).filter
 }
@@ -1194,6 +1225,10 @@ fn quantiles_are_of_numbers() {
     let query = |sql: &str| Query::parse(sql, &town());
     let median = query("SELECT MEDIAN(age) FROM town").unwrap();
     assert!(median.has_quantiles() && median.left_out.len() == 1);
+    // Of bands and bins, too.
+    for of in ["age.band", "\"income>50K\""] {
+        assert!(query(&format!("SELECT MEDIAN({of}) FROM town")).unwrap().has_quantiles(), "{of}");
+    }
     let same = query("SELECT QUANTILE(age, 0.5) AS m FROM town").unwrap();
     let p = |q: &Query| match &q.columns[0] {
         SelectColumn::Quantile { level, p, .. } => (*level, *p),

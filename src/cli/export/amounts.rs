@@ -20,14 +20,14 @@ pub(crate) struct TidyMeasure {
     /// What it is measured in, if that is said.
     pub unit: Option<String>,
     pub cells: Vec<ResultFigure>,
-    /// How many values were moved to the ends of the number, where that was measured.
-    pub clamped: Option<Caveat>,
+    /// What besides noise makes it untrue: the weights of rows; how many values were moved to the ends of the number, where that was measured.
+    pub caveats: Vec<Caveat>,
 }
 
 impl TidyMeasure {
     /// A count of rows.
     pub(crate) fn of_rows(name: String, cells: Vec<ResultFigure>) -> TidyMeasure {
-        TidyMeasure { name, unit: None, cells, clamped: None }
+        TidyMeasure { name, unit: None, cells, caveats: Vec::new() }
     }
 }
 
@@ -86,8 +86,13 @@ impl<'a> SummedBeside<'a> {
             });
             // How many rows have a value is the same wherever values are moved to.
             let moved = name == "COUNT(*)" || !name.starts_with("COUNT(");
-            let clamped = answer.caveats.into_iter().find(|c| moved && matches!(c, Caveat::Clamped { .. }));
-            out.push(TidyMeasure { name, unit, cells: cells.collect(), clamped });
+            let own = |c: &Caveat| match c {
+                Caveat::Clamped { .. } => moved,
+                Caveat::Weighted { .. } => true,
+                Caveat::Truncated { .. } | Caveat::LeftOut { .. } => false,
+            };
+            let caveats = answer.caveats.into_iter().filter(own).collect();
+            out.push(TidyMeasure { name, unit, cells: cells.collect(), caveats });
         }
         Ok(out)
     }
@@ -105,10 +110,10 @@ impl<'a> SummedBeside<'a> {
     }
 }
 
-/// How many values were moved to the ends of each number, once.
-pub(super) fn clamped(measures: &[TidyMeasure]) -> Vec<Caveat> {
+/// What besides noise makes measures untrue, each once.
+pub(super) fn caveats(measures: &[TidyMeasure]) -> Vec<Caveat> {
     let mut out: Vec<Caveat> = Vec::new();
-    for caveat in measures.iter().filter_map(|m| m.clamped.as_ref()) {
+    for caveat in measures.iter().flat_map(|m| &m.caveats) {
         if !out.contains(caveat) {
             out.push(caveat.clone());
         }

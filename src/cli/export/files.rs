@@ -119,7 +119,7 @@ fn flow(answers: &Answers, table: &str) -> String {
 fn said(tidy: &Tidy, answers: &Answers, table: &str) -> Result<Vec<(&'static str, String)>, Failure> {
     let manifest = answers.release().manifest();
     let all = answers.caveats(tidy.level)?;
-    let caveats: Vec<Value> = all.iter().chain(&tidy.clamped).map(Caveat::to_json).collect();
+    let caveats: Vec<Value> = all.iter().chain(&tidy.caveats).map(Caveat::to_json).collect();
     let texts = all.iter().map(|c| c.text(tidy.level));
     let notes: Vec<String> = texts.chain(answers.told()).chain(tidy.notes.iter().cloned()).collect();
     let mut said = vec![
@@ -357,7 +357,7 @@ fn meaning(name: &str) -> &'static str {
             "coefficient of variation: the standard error in per cent of the estimate, of the noise alone"
         }
         "reliability" => "class of the coefficient of variation: see the notes",
-        _ => "what besides noise is to be known: exact, truncated, incomplete, clamped, hidden",
+        _ => "what besides noise is to be known: exact, truncated, incomplete, clamped, weighted, hidden",
     }
 }
 

@@ -174,7 +174,7 @@ fn one(args: &Args, answers: &Answers) -> Outcome {
         let plain = result.columns.iter_mut().filter(|c| c.kind == ColumnKind::Figure);
         plain.for_each(|c| c.name.clone_from(&of_rows));
     }
-    let clamped = amounts::clamped(&beside);
+    let own = amounts::caveats(&beside);
     for measure in beside {
         result.columns.push(ResultColumn { name: measure.name, kind: ColumnKind::Figure });
         result.rows.iter_mut().zip(measure.cells).for_each(|(row, f)| row.push(ResultCell::Figure(f)));
@@ -190,7 +190,7 @@ fn one(args: &Args, answers: &Answers) -> Outcome {
         result.notes.extend(summed.notes());
     }
     result.caveats = answers.caveats(args.level)?;
-    result.caveats.extend(clamped);
+    result.caveats.extend(own);
     if args.json {
         // Beside its other parts the count is the estimate, and stands once.
         result

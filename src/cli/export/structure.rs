@@ -183,7 +183,7 @@ mod tests {
             level: 0.95,
             notes: Vec::new(),
             untrue: Vec::new(),
-            clamped: Vec::new(),
+            caveats: Vec::new(),
             cuts: Some(Cuts::default()),
             hide_above: None,
             finished: Some(vec![Some(3); 4]),

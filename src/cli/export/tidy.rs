@@ -83,8 +83,8 @@ pub(crate) struct Tidy {
     pub notes: Vec<String>,
     /// What besides noise makes the numbers untrue, in a word or two: of each measure.
     pub untrue: Vec<String>,
-    /// How many values were moved to the ends of numbers, where that was measured.
-    pub clamped: Vec<Caveat>,
+    /// What that is of sums and means alone: weights, and values that were moved to the ends of numbers.
+    pub caveats: Vec<Caveat>,
     /// Where classes of reliability end, where these are wanted.
     pub cuts: Option<Cuts>,
     /// The coefficient of variation above which cells are hidden, in per cent.
@@ -196,10 +196,10 @@ impl Tidy {
             });
         }
         let untrue = |m: &TidyMeasure| {
-            let words = caveats.iter().chain(&m.clamped).map(Caveat::status);
+            let words = caveats.iter().chain(&m.caveats).map(Caveat::status);
             words.collect::<Vec<_>>().join(" ")
         };
-        let clamped = amounts::clamped(&measures);
+        let of_sums = amounts::caveats(&measures);
         let cells = measures.first().map_or(0, |m| m.cells.len());
         let own = |cell: usize| measures.iter().filter_map(move |m| m.cells.get(cell).copied());
         let cuts = reliability.then(|| Cuts::of(&answers.release().manifest().about));
@@ -214,9 +214,9 @@ impl Tidy {
             finished,
             cuts,
             hide_above,
-            clamped,
+            caveats: of_sums,
         };
-        tidy.notes.extend(tidy.clamped.iter().map(|c| c.text(level)));
+        tidy.notes.extend(tidy.caveats.iter().map(|c| c.text(level)));
         tidy.notes.extend(tidy.cuts.as_ref().map(Cuts::note));
         if tidy.parts.is_empty() {
             let hidden = tidy.hide();

@@ -3,11 +3,12 @@
 use crate::audit::wrap;
 use crate::cli::output::figure;
 use crate::compile::Job;
-use crate::cube::{Cube, Weighing};
+use crate::cube::Weighing;
 use crate::plan::Subject;
 use crate::planner::Planned;
 use crate::preview::sums::{each, errors, spread};
 use crate::release::Currency;
+use crate::spec::{Coding, Spec};
 
 /// The largest standard error of a cell's sum, of each number.
 pub(crate) fn worst(job: &Job) -> Vec<(String, f64)> {
@@ -18,7 +19,8 @@ pub(crate) fn worst(job: &Job) -> Vec<(String, f64)> {
 }
 
 /// Lines for people.
-pub(super) fn text(cube: &Cube, planned: &Planned) -> String {
+pub(super) fn text(spec: &Spec, planned: &Planned) -> String {
+    let cube = &spec.cube;
     let mut out = String::new();
     for (sums, quantity) in each(planned) {
         let unit = quantity.unit.as_ref().map_or(String::new(), |u| format!(" {u}"));
@@ -69,5 +71,23 @@ pub(super) fn text(cube: &Cube, planned: &Planned) -> String {
         );
         out.push_str(&format!("{}\n", wrap(&text, 80, 2)));
     }
-    out
+    out + &medians(spec)
+}
+
+/// Sums do not tell medians, and bins do.
+fn medians(spec: &Spec) -> String {
+    let binned = |name: &String| {
+        let own = spec.columns.iter().filter(|c| c.column == *name);
+        { own }.any(|c| matches!(c.coding, Coding::Bins { .. } | Coding::Range { .. }))
+    };
+    let mut amounts = spec.summed().filter(|_| spec.summed().all(|a| a.quantity.weighing == Weighing::Plain));
+    let found = amounts.find_map(|a| match &a.columns[..] {
+        [only] if !binned(only) => Some((&a.quantity.name, only)),
+        _ => None,
+    });
+    let Some((name, column)) = found else { return String::new() };
+    let text = format!(
+        "medians of {name} are not told: add a [[dimension]] with column = \"{column}\" and bins = […], and a table of it with ask = {{ … = \"prefixes\" }}"
+    );
+    format!("{}\n", wrap(&text, 80, 2))
 }

@@ -74,7 +74,7 @@ pub enum NotApplicable {
     AllRows,
     /// Sums of numbers.
     #[error(
-        "sums are planned by `residual`, `queries` or `base`, and by `bases` where `ask` wants more than cells"
+        "sums are planned by `residual`, `queries`, `base` or `tables`, and by `bases` where `ask` wants more than cells"
     )]
     Sums,
     /// Rows over all cells at once.
@@ -95,6 +95,11 @@ pub enum NotApplicable {
          a larger `step` or with `low` and `high` closer to each other"
     )]
     IntegersTooLarge(String),
+    /// The same of what rows have of a number, which is in steps.
+    #[error(
+        "with a billion rows the integers of {0} would not fit 64 bits. A larger `step` makes them smaller, or bounds nearer to each other"
+    )]
+    SumsTooLarge(String),
     /// A measurement is one section of a file.
     #[error("{0} and its noise would take more than the 2^30 bytes of a section of a release")]
     SectionTooLarge(String),

@@ -77,7 +77,7 @@ fn split(noise: Noise, own: f64, wants: &[&Want]) -> f64 {
 }
 
 /// What a request wants of counts alone: for each table its weight without that of sums, which a spec has put there for the least total.
-pub(super) fn own_weights(request: &Request) -> Option<Vec<f64>> {
+pub(crate) fn own_weights(request: &Request) -> Option<Vec<f64>> {
     let mut out = Vec::with_capacity(request.workload.len());
     for table in &request.workload {
         let all = table.weight.to_f64();

@@ -59,6 +59,20 @@ pub(super) fn nearer_end(lo: i64, hi: i64, cell: &[u8]) -> Option<i64> {
     }
 }
 
+/// The number of a cell in its one form: equal numbers are equal, however they are written. `None` of what is no number, or has more digits than any list of
+/// empty cells would.
+pub(super) fn exactly(cell: &[u8]) -> Option<Number> {
+    let mut number = Number::read(cell, OF_FACTOR).ok().filter(|number| !number.more)?;
+    if number.digits == 0 {
+        return Some(Number::default());
+    }
+    while number.digits % 10 == 0 {
+        number.digits /= 10;
+        number.exponent = number.exponent.saturating_add(1);
+    }
+    Some(number)
+}
+
 /// A cell whose number is one factor of a value.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Factor {
@@ -120,8 +134,8 @@ fn at_zero(quantity: &Quantity) -> Option<u32> {
 }
 
 /// `± digits · 10^exponent`, and a little further from zero where there is `more`.
-#[derive(Debug, Clone, Copy, Default)]
-struct Number {
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Number {
     negative: bool,
     digits: i128,
     exponent: i64,
@@ -410,6 +424,26 @@ mod tests {
         {
             assert_eq!(end(cell), None, "{cell}");
         }
+    }
+
+    /// However a number is written, and no other number, however near.
+    #[test]
+    fn equal_numbers_are_equal() {
+        let of = |cell: &str| exactly(cell.as_bytes());
+        for cell in
+            ["-99", "-99.0", "-9.9e1", "-099", "-99.000000000000000000000000000000000000000000000", "-990E-1"]
+        {
+            assert_eq!(of(cell), of("-99"), "{cell}");
+            assert!(of(cell).is_some());
+        }
+        for cell in ["0", "-0", "+0.0", "0e9", "-.0", "00"] {
+            assert_eq!(of(cell), of("0"), "{cell}");
+        }
+        for cell in ["99", "-99.0000000000000000000000000000001", "-9.9", "-990", "x", "", "nan", "-inf"] {
+            assert_ne!(of(cell), of("-99"), "{cell}");
+        }
+        assert_eq!(of("x"), None);
+        assert_eq!(of("-99.0000000000000000000000000000000000000000000000000001"), None);
     }
 
     /// Which side of the bounds a value is on is told exactly, also of long ones.

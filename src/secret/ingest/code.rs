@@ -1,6 +1,6 @@
 //! One cell to one node of a dimension's finest level.
 
-use super::amount::{self, Factor};
+use super::amount::{self, Factor, Number};
 use super::error::Fault;
 use super::lookup::Lookup;
 use crate::calendar;
@@ -20,6 +20,7 @@ use zeroize::Zeroizing;
 /// * Days are written `2024-01-31`, year, month and day of the calendar, with nothing before or behind.
 /// * The spec may say that numbers, days and empty cells are written in other ways, that blanks are no part of a value, and that numbers beyond the
 ///   ends count at the ends: rules for every cell on its own, like all others.
+/// * A number that equals a text that stands for an empty cell is that empty cell, however it is written: of `-99` also `-99.0`, as a file of doubles has it.
 /// * Where any text is possible, every cell is taken as it is, an empty one too, and becomes 64 bits of a hash.
 /// * An empty cell goes to `missing`, never to `other`; without `missing` it must be a label itself.
 /// * Text that is not in the domain, or is no number where one is due, goes to `other`. Bytes that are not
@@ -30,6 +31,8 @@ pub(super) struct Coder<'s> {
     other: Option<u32>,
     /// What cells say.
     blanks: &'s Blanks,
+    /// The numbers among the texts that are no values, of columns of numbers: an equal one is none either, however a file writes it.
+    absent: Vec<Number>,
     /// How numbers are written.
     numbers: Digits,
     taken: &'s Taken,
@@ -140,13 +143,33 @@ impl<'s> Coder<'s> {
             }
             _ => None,
         };
-        let numbers = Digits::default();
-        Ok(Coder { domain, missing: column.missing, other: column.other, blanks, numbers, taken, lookup })
+        let (missing, other, numbers) = (column.missing, column.other, Digits::default());
+        let mut coder = Coder { domain, missing, other, blanks, absent: Vec::new(), numbers, taken, lookup };
+        coder.written(numbers);
+        Ok(coder)
     }
 
     /// From now on numbers are written so.
     pub(super) fn written(&mut self, numbers: Digits) {
         self.numbers = numbers;
+        let texts = if self.is_of_numbers() { self.blanks.empty.as_slice() } else { &[] };
+        let absent = texts.iter().filter_map(|text| self.number(text.as_bytes(), amount::exactly).flatten());
+        self.absent = absent.collect();
+    }
+
+    fn is_of_numbers(&self) -> bool {
+        matches!(self.kind(), Kind::Whole | Kind::Number)
+    }
+
+    /// What a cell says; nothing where it is empty.
+    #[inline]
+    fn value<'c>(&self, cell: &'c [u8]) -> &'c [u8] {
+        let said = self.blanks.value(cell);
+        if self.absent.is_empty() || said.is_empty() {
+            return said;
+        }
+        let number = self.number(said, amount::exactly).flatten();
+        if number.is_some_and(|number| self.absent.contains(&number)) { &[] } else { said }
     }
 
     /// The steps of a number: one node more than there are where rows without a value are told apart, and three where values beyond the bounds are,
@@ -167,13 +190,16 @@ impl<'s> Coder<'s> {
 
     fn of_number(domain: Domain<'s>, blanks: &'s Blanks) -> Coder<'s> {
         static PLAIN: Taken = Taken { clamp: false, format: None, time: false };
-        let numbers = Digits::default();
-        Coder { domain, missing: None, other: None, blanks, numbers, taken: &PLAIN, lookup: None }
+        let (absent, numbers, taken) = (Vec::new(), Digits::default(), &PLAIN);
+        let mut coder =
+            Coder { domain, missing: None, other: None, blanks, absent, numbers, taken, lookup: None };
+        coder.written(numbers);
+        coder
     }
 
     /// What such a cell says.
     pub(super) fn factor(&self, cell: &[u8]) -> Result<Factor, Fault> {
-        let read = self.number(self.blanks.value(cell), |cell| match self.domain {
+        let read = self.number(self.value(cell), |cell| match self.domain {
             Domain::Factor(missing) => Factor::read(missing, cell),
             Domain::Weight(weight) => Factor::of_weight(weight, cell),
             _ => Err(Fault::Outside),
@@ -263,12 +289,12 @@ impl<'s> Coder<'s> {
 
     #[inline]
     fn node(&self, cell: &[u8]) -> Result<u32, Fault> {
-        let cell = self.blanks.value(cell);
+        let cell = self.value(cell);
         let found = match self.domain {
             Domain::Amount(quantity, beyond) => {
                 return self
                     .number(cell, |cell| amount::steps(quantity, cell, beyond))
-                    .unwrap_or(Err(Fault::NotNumber));
+                    .unwrap_or(Err(Fault::NotAmount));
             }
             _ if cell.is_empty() && self.missing.is_some() => return self.missing.ok_or(Fault::Empty),
             Domain::Labels(labels) => label(labels, cell),

@@ -210,7 +210,14 @@ fn with_cells(mut spec: Spec, empty: &[&str], trim: bool) -> Spec {
 fn empty_texts_and_blanks() {
     let lenient = || spec(three().map(lenient));
     let said = with_cells(lenient(), &["", "NA", "20"], false);
-    good(&said, "sex,age,pay\nNA,NA,NA\na,20,20\nb, 20,20.0\n", &[&[2, 82, 3], &[0, 82, 3], &[1, 83, 2]]);
+    good(&said, "sex,age,pay\nNA,NA,NA\na,20,20\nb, 20,20.0\n", &[&[2, 82, 3], &[0, 82, 3], &[1, 83, 3]]);
+    // Of numbers every way to write one of them; of labels the text.
+    let said = with_cells(lenient(), &["21", "2.5e-1", "1"], false);
+    good(
+        &said,
+        "sex,age,pay\n1.0,21.00,0.250\n1,+021,.25\na,22,0.2500000000000000000000001\n",
+        &[&[3, 82, 3], &[2, 82, 3], &[0, 4, 1]],
+    );
     let said = with_cells(lenient(), &["NA"], true);
     good(
         &said,

@@ -145,7 +145,7 @@ fn together(asked: &Question, parties: usize, rows: usize, options: &Options) ->
     let intervals = rows * asked.figures.iter().flatten().count() * (3 * parties - 2);
     let each = 1.0 - (1.0 - options.level) / intervals as f64;
     let steps = false;
-    (intervals > 1).then_some(Together { intervals, each, max_z: None, ratios: true, steps, refused: false })
+    (intervals > 1).then_some(Together { intervals, each, max_z: None, ratios: true, steps, refused: None })
 }
 
 /// What all rows are made with.

@@ -55,8 +55,7 @@ fn sources(told: &Told, weights: &[f64], releases: &[&Answers]) -> (f64, Vec<Sou
         let of_rows =
             recovery.plan().only().measurements.get(m).map(|found| (&found.block, recovery.noise(m)));
         let of_sums = release.channels().block(m);
-        let name =
-            of_sums.as_ref().map(|(_, quantity, _)| format!("{}: ", quantity.name)).unwrap_or_default();
+        let name = of_sums.as_ref().map(|(_, what, _)| format!("{what}: ")).unwrap_or_default();
         // Of a sum of noises each is a term of its own.
         let found = of_rows.or(of_sums.map(|(block, _, layers)| (block, layers)));
         let (block, layers) = found.map_or((None, Vec::new()), |(block, layers)| (Some(block), layers));

@@ -53,8 +53,12 @@ fn clamped(
     for quantity in asked.aggregates.iter().filter_map(|a| a.subject.quantity()) {
         let known = seen.iter().any(|q| **q == **quantity);
         seen.push(quantity);
-        if quantity.weighing == Weighing::Weight && !known {
-            out.push(Caveat::Weighted { by: quantity.name.clone(), period: period.map(str::to_owned) });
+        let weighted = out.iter().any(|c| matches!(c, Caveat::Weighted { .. }));
+        if quantity.weighing != Weighing::Plain && !weighted {
+            let mut all = releases.iter().flat_map(|r| r.channels().quantities());
+            let weight = all.find(|q| q.weighing == Weighing::Weight);
+            let by = weight.map_or_else(|| quantity.name.clone(), |q| q.name.clone());
+            out.push(Caveat::Weighted { by, period: period.map(str::to_owned) });
         }
         let end = |at: usize| -> Result<Option<ResultFigure>, LawError> {
             let measured = releases.iter().filter_map(|r| r.moved_of(quantity));

@@ -19,13 +19,14 @@ use super::union;
 use crate::answer::error::QueryError;
 use crate::answer::tell::open::Answers;
 use crate::answer::tell::{Teller, pool::Pooled};
-use crate::cube::Level;
+use crate::cube::{Level, Weighing};
 use crate::plan::Mode;
-use crate::release::{Dataset, SignerKind};
+use crate::release::{Dataset, Release, SignerKind};
 use crate::render::{Explained, Naming, ResultTable};
 use crate::sql::meaning::Meaning;
 use crate::sql::{Query, SelectColumn};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// Releases of one dataset. With a single one, the same as that one.
 pub struct Several {
@@ -34,7 +35,12 @@ pub struct Several {
     aside: Vec<String>,
     /// The periods in the order they were given, and which releases are of each.
     periods: Vec<(Option<String>, Vec<usize>)>,
+    /// From which columns each reads what it names, where that is known.
+    columns: Vec<ReadFrom>,
 }
+
+/// From which columns of the data what a release names is read: by the name, in small letters, of a dimension or an amount; of the weights without one.
+type ReadFrom = BTreeMap<String, Vec<String>>;
 
 impl Several {
     /// Opens them together.
@@ -74,7 +80,18 @@ impl Several {
             let own: Vec<&Answers> = members.iter().filter_map(|&at| releases.get(at)).collect();
             contradict::refused(&own)?;
         }
-        Ok(Several { releases, aside, periods })
+        Ok(Several { releases, aside, periods, columns: Vec::new() })
+    }
+
+    /// The same, for which the sealed specs are known, which nothing here reads: by each dimension and amount, its name in small letters, the columns of the data
+    /// that it is read from; under an empty name those of the weights. What one name means in two columns is then neither combined nor
+    /// compared unsaid.
+    #[must_use]
+    pub fn reading(mut self, columns: impl Fn(&Release) -> BTreeMap<String, Vec<String>>) -> Several {
+        if self.releases.len() > 1 {
+            self.columns = self.releases.iter().map(|r| columns(r.release())).collect();
+        }
+        self
     }
 
     /// The releases.
@@ -122,6 +139,11 @@ impl Several {
             .collect();
         self.named(&read)?;
         means_the_same(&read)?;
+        for (_, members) in &self.periods {
+            if let Some(why) = self.read_otherwise(members, &queries) {
+                return Err(QueryError::Together(format!("{why}: their truths are different ones")));
+            }
+        }
         let party = |(period, members): &'_ (Option<String>, Vec<usize>)| {
             let releases: Vec<&Answers> = members.iter().filter_map(|&at| self.releases.get(at)).collect();
             let own = members
@@ -155,10 +177,47 @@ impl Several {
         }
         let mut table = self.answer(sql, options)?;
         table.notes.extend(self.aside.iter().cloned());
+        if self.periods.len() > 1 && !self.columns.is_empty() {
+            let all: Vec<usize> = (0..self.releases.len()).collect();
+            // Columns are renamed from year to year, so that alone is no reason to refuse.
+            let note = self.read_otherwise(&all, &self.read(sql));
+            table.notes.extend(
+                note.map(|how| format!("By their specs {how}: compare them only if both mean the same.")),
+            );
+        }
         if options.naming != Naming::Codes {
             table.notes.extend(self.called_differently(sql));
         }
         Ok(table)
+    }
+
+    /// Which name of a question some of these releases read from other columns than the first does that understands it.
+    fn read_otherwise(&self, members: &[usize], queries: &[Result<Query, QueryError>]) -> Option<String> {
+        let mut known = members.iter().filter_map(|&at| {
+            let (release, query) = (self.releases.get(at)?, queries.get(at)?.as_ref().ok()?);
+            Some((release, query, self.columns.get(at)?))
+        });
+        let (first, query, own) = known.next()?;
+        let mut names = Meaning::of(first.cube(), query).names();
+        for quantity in query.aggregates.iter().filter_map(|a| a.subject.quantity()) {
+            names.push(quantity.name.to_lowercase());
+            if quantity.weighing != Weighing::Plain {
+                names.push(String::new());
+            }
+        }
+        known.find_map(|(other, _, theirs)| {
+            let differs = |n: &&String| own.get(*n).zip(theirs.get(*n)).is_some_and(|(a, b)| a != b);
+            let name = names.iter().find(differs)?;
+            let what = if name.is_empty() { "the weights" } else { name };
+            let of = |columns: &ReadFrom| columns.get(name).map_or(String::new(), |c| c.join(" × "));
+            Some(format!(
+                "{what} is read from the column {} in {} and from {} in {}",
+                of(own),
+                first.title(),
+                of(theirs),
+                other.title()
+            ))
+        })
     }
 
     /// Where labels are shown and two releases have different ones for one code: the first of these codes.

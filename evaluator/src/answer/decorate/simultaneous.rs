@@ -54,12 +54,17 @@ impl Together {
         let each = 1.0 - missed / intervals as f64;
         let ratios = linear.len() < figures.len();
         let steps = rows.iter().any(|row| row.told.law.is_coarse());
-        let plain = Together { intervals, each, max_z: None, ratios, steps, refused: false };
+        let plain = Together { intervals, each, max_z: None, ratios, steps, refused: None };
         if choice == Simultaneous::Bonferroni || teller.errors() != Errors::Noises {
             return Ok(Some(plain));
         }
-        let refused = Ok(Some(Together { refused: choice == Simultaneous::MaxZ, ..plain }));
         let width = rows.len() * linear.len();
+        let why = match width {
+            0 => "None is of a linear figure, and the largest error is simulated for those alone.",
+            1 => "One alone is of a linear figure: there is no largest of several errors to simulate.",
+            _ => "Too many rows or noises to simulate the largest error.",
+        };
+        let refused = Ok(Some(Together { refused: (choice == Simultaneous::MaxZ).then_some(why), ..plain }));
         if !(2..=MOST).contains(&width) {
             return refused;
         }

@@ -87,7 +87,11 @@ impl Answered {
 
     /// As a cell of a table.
     pub(crate) fn shown(&self) -> ResultFigure {
-        ResultFigure { estimate: self.estimate, std_error: self.std_error, low: self.low, high: self.high }
+        let (estimate, low, high) = match self.std_error == 0.0 {
+            true => (without_dust(self.estimate), without_dust(self.low), without_dust(self.high)),
+            false => (self.estimate, self.low, self.high),
+        };
+        ResultFigure { estimate, std_error: self.std_error, low, high }
     }
 
     /// Half the length of a linear figure's interval, before it was brought to whole numbers.
@@ -111,6 +115,14 @@ impl Answered {
             ErrorOf::Rows(_) => Ok(f64::NAN),
         }
     }
+}
+
+/// What is exact has as many decimals as its parts, of which fifteen digits tell all below a million: where the last three of these are zeros, what comes
+/// behind them is rounding.
+fn without_dust(x: f64) -> f64 {
+    let text = format!("{x:.14e}");
+    let short = x.abs() < 1e6 && text.split_once('e').is_some_and(|(digits, _)| digits.ends_with("000"));
+    if short { text.parse().unwrap_or(x) } else { x }
 }
 
 /// The law of a figure's error.

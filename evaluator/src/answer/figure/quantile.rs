@@ -42,22 +42,6 @@ pub(crate) struct Quantile {
     all: Figure,
 }
 
-/// The values of a level in their order, from one to the other where a category has several, and the nodes that have each.
-fn values(cube: &Cube, level: Level) -> Vec<((f64, f64), Vec<usize>)> {
-    let bounds = level.of(cube).bounds.iter().zip(0..);
-    let mut found: Vec<((f64, f64), usize)> =
-        bounds.filter_map(|(b, node)| b.map(|b| ((b.lo, b.hi), node))).collect();
-    found.sort_by(|(a, _), (b, _)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    let mut out: Vec<((f64, f64), Vec<usize>)> = Vec::new();
-    for (value, node) in found {
-        match out.last_mut() {
-            Some((last, nodes)) if *last == value => nodes.push(node),
-            _ => out.push((value, vec![node])),
-        }
-    }
-    out
-}
-
 impl Quantile {
     /// Of a level's values, with the counts that it is made of added to the aggregates.
     pub(crate) fn new(
@@ -67,7 +51,10 @@ impl Quantile {
         cube: &Cube,
         aggregates: &mut Vec<Aggregate>,
     ) -> Result<Quantile, QueryError> {
-        let values = values(cube, level);
+        let values = level
+            .of(cube)
+            .in_order()
+            .ok_or(QueryError::Quantile("have no value here: categories overlap"))?;
         if values.len() > MOST_VALUES {
             return Err(QueryError::Quantile("are found among at most 5 000 values"));
         }
@@ -94,7 +81,7 @@ impl Quantile {
             Figure::from_parts(linear, None, aggregates)
         };
         Ok(Quantile {
-            values: values.into_iter().map(|v| v.0).collect(),
+            values: values.into_iter().map(|(bounds, _)| (bounds.lo, bounds.hi)).collect(),
             p,
             differences: upto.iter().map(difference).collect(),
             all: Figure::aggregate(all, aggregates),

@@ -95,8 +95,8 @@ impl Channels {
         self.each.iter().flat_map(of).collect()
     }
 
-    /// The block of a measurement by its number in the plan, whose it is, and the independent noises in each of its integers.
-    pub(crate) fn block(&self, measurement: usize) -> Option<(&Block, &Quantity, Vec<NoiseLaw>)> {
+    /// The block of a measurement by its number in the plan, what it is of, and the independent noises in each of its integers.
+    pub(crate) fn block(&self, measurement: usize) -> Option<(&Block, String, Vec<NoiseLaw>)> {
         let own = |b: &&Beside| {
             let count = b.evaluator.recovery().plan().only().measurements.len();
             (b.first..b.first + count).contains(&measurement)
@@ -105,7 +105,13 @@ impl Channels {
         let recovery = beside.evaluator.recovery();
         let at = measurement - beside.first;
         let block = &recovery.plan().only().measurements.get(at)?.block;
-        Some((block, beside.subject.quantity()?, recovery.noise(at)))
+        let name = &beside.subject.quantity()?.name;
+        let what = match beside.subject {
+            Summand::Valued(_) => format!("rows with a value of {name}"),
+            Summand::Squares(_) => format!("squares of {name}"),
+            Summand::Sum(_) | Summand::Rows => name.clone(),
+        };
+        Some((block, what, recovery.noise(at)))
     }
 
     /// What tells the tables of a subject, if it was measured.

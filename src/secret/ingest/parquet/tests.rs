@@ -353,8 +353,14 @@ fn types_must_fit() {
     data.blanks.empty = vec!["true".into()];
     assert_eq!(codes(&read(&said, &path, &Means::default()).unwrap()), [[0, 1]]);
     for coding in [bins, range] {
-        let rows: Rows = read(&spec([column("f", 1, coding)]), &path, &Means::default()).unwrap();
+        let rows: Rows = read(&spec([column("f", 1, coding.clone())]), &path, &Means::default()).unwrap();
         assert_eq!(codes(&rows), [[0]], "1.0 is a number, and a whole one");
+        // So it is no value where that number stands for none.
+        for empty in ["1", "1.0", "10e-1"] {
+            let mut said = spec([lenient(column("f", 1, coding.clone()))]);
+            said.data.as_mut().unwrap().blanks.empty = vec![empty.into()];
+            assert_eq!(codes(&read(&said, &path, &Means::default()).unwrap()), [[1]], "{empty}");
+        }
     }
 }
 
