@@ -3,8 +3,8 @@ the truth, and what they take. Writes the section into the page, or nothing with
 
     python benches/peers/records.py --margins target/release/margins --data FOLDER --mbi target/mbi --python target/peers-mbi/bin/python --folder target/peers/files --out docs/performance.md
 
-FOLDER has the published files: `adult.data` of the UCI Machine Learning Repository, and `nltcs.train.data`, `nltcs.valid.data` and `nltcs.test.data` of the repository `arranger1044/DEBD`. AIM and MST are
-scripts in `mechanisms/` of the repository `ryan112358/mbi`; its package of the same commit is installed in PYTHON. What a run gave stays in `records.jsonl` of the other folder, with the versions it is of,
+FOLDER has the published files: `adult.data` of the UCI Machine Learning Repository, and `nltcs.train.data`, `nltcs.valid.data` and `nltcs.test.data` of the repository `arranger1044/DEBD`; or what this
+script makes of them, `adult8.csv` and `nltcs.csv` in whole codes. AIM and MST are scripts in `mechanisms/` of the repository `ryan112358/mbi`; its package of the same commit is installed in PYTHON. What a run gave stays in `records.jsonl` of the other folder, with the versions it is of,
 and is not run again: the whole takes hours.
 """
 
@@ -38,6 +38,10 @@ def prepare(data, folder):
     if all(map(os.path.exists, parts)):
         read = [list(map(int, line.split(","))) for part in parts for line in open(part)]
         rows["nltcs"] = [f"v{i:02}" for i in range(len(read[0]))], read
+    for name in set(TITLES) - set(rows):
+        if os.path.exists(f"{data}/{name}.csv"):
+            with open(f"{data}/{name}.csv") as file:
+                rows[name] = next(file).strip().split(","), [list(map(int, line.split(","))) for line in file]
     sizes = {}
     for name, (names, read) in rows.items():
         with open(f"{folder}/{name}.csv", "w", newline="") as file:
