@@ -67,7 +67,7 @@ audit:
 bench:
     cargo bench --locked
 
-# Counting beside polars and DuckDB, noisy tables beside OpenDP, samplers beside prio, sums and means beside OpenDP and diffprivlib, records beside AIM and MST, each in its best way, in one run: writes docs/performance.md
+# Counting beside polars and DuckDB, noisy tables beside OpenDP, samplers beside prio, sums and means beside OpenDP and diffprivlib, records beside AIM and MST, each in its best way, and what drawing records takes, in one run: writes docs/performance.md
 bench-peers rows="10000000":
     cargo build --release --locked
     test -d target/peers || python3 -m venv target/peers
@@ -91,6 +91,7 @@ bench-peers rows="10000000":
     target/peers-mbi/bin/pip install --quiet ./target/mbi "jax==0.10.2" pandas matplotlib
     target/peers/bin/python benches/peers/records.py --margins target/release/margins --data "${PUBLIC:-target/public}" --mbi target/mbi \
         --python target/peers-mbi/bin/python --folder target/peers/files --out docs/performance.md
+    target/peers/bin/python benches/peers/drawing.py --margins target/release/margins --data "${PUBLIC:-target/public}" --folder target/peers/files --out docs/performance.md
     python3 benches/peers/keep.py docs/performance.md benches/peers/newest.json
 
 # How often the intervals of sums, means, variances and differences of means cover the truth, over small releases of skewed amounts: half an hour

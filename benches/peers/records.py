@@ -3,8 +3,8 @@ the truth, and what they take. Writes the section into the page, or nothing with
 
     python benches/peers/records.py --margins target/release/margins --data FOLDER --mbi target/mbi --python target/peers-mbi/bin/python --folder target/peers/files --out docs/performance.md
 
-FOLDER has the published files: `adult.data` of the UCI Machine Learning Repository, and `nltcs.train.data`, `nltcs.valid.data` and `nltcs.test.data` of the repository `arranger1044/DEBD`. AIM and MST are
-scripts in `mechanisms/` of the repository `ryan112358/mbi`; its package of the same commit is installed in PYTHON. What a run gave stays in `records.jsonl` of the other folder, with the versions it is of,
+FOLDER has the published files: `adult.data` of the UCI Machine Learning Repository, and `nltcs.train.data`, `nltcs.valid.data` and `nltcs.test.data` of the repository `arranger1044/DEBD`; or what this
+script makes of them, `adult8.csv` and `nltcs.csv` in whole codes. AIM and MST are scripts in `mechanisms/` of the repository `ryan112358/mbi`; its package of the same commit is installed in PYTHON. What a run gave stays in `records.jsonl` of the other folder, with the versions it is of,
 and is not run again: the whole takes hours.
 """
 
@@ -38,6 +38,10 @@ def prepare(data, folder):
     if all(map(os.path.exists, parts)):
         read = [list(map(int, line.split(","))) for part in parts for line in open(part)]
         rows["nltcs"] = [f"v{i:02}" for i in range(len(read[0]))], read
+    for name in set(TITLES) - set(rows):
+        if os.path.exists(f"{data}/{name}.csv"):
+            with open(f"{data}/{name}.csv") as file:
+                rows[name] = next(file).strip().split(","), [list(map(int, line.split(","))) for line in file]
     sizes = {}
     for name, (names, read) in rows.items():
         with open(f"{folder}/{name}.csv", "w", newline="") as file:
@@ -147,6 +151,8 @@ def measure(args, sizes, versions):
         if any("pairs" not in run for run in all_):
             continue
         key = name, rho, program, seed, versions[program]
+        if key not in runs and program not in args.run.split(","):
+            continue
         if key not in runs:
             with tempfile.TemporaryDirectory() as scratch:
                 out = f"{scratch}/made.csv"
@@ -174,13 +180,14 @@ def another(args, name, sizes, draws=20):
 
 def report(args, sizes, versions):
     found = measure(args, sizes, versions)
-    spread = max(max(r["pairs"] for r in all_) - min(r["pairs"] for r in all_) for all_ in found.values() if all("pairs" in r for r in all_))
+    spread = max(max(r["pairs"] for r in all_) - min(r["pairs"] for r in all_) for all_ in found.values() if all_ and all("pairs" in r for r in all_))
+    figures = f"means of {args.seeds} runs, whose distances in pairs differ by at most {spread:.4f}" if args.seeds > 1 else "of one run each"
     text = f"""{BEGIN}
 
 Records beside those of MST and AIM (mbi {versions['mbi']}), at equal ρ for one row more or less: [`benches/peers/records.py`](../benches/peers/records.py). margins is asked for every table of two
 attributes, makes a signed release and draws records from it; its time and memory are those of both. AIM is asked for the same tables, and MST chooses its own. Both take ρ as it is, without ε and δ. The table shows the
-mean total variation distance from the truth (half the sum of the absolute differences between shares) over all tables of two attributes and of three, which nobody asked for. All figures are means of
-{args.seeds} runs, whose distances in pairs differ by at most {spread:.4f}. AIM's model has at most {args.model:g} MB (its default of 80 takes longer), and a run that takes more than {args.minutes} minutes of processor time is stopped. Other
+mean total variation distance from the truth (half the sum of the absolute differences between shares) over all tables of two attributes and of three, which nobody asked for. All figures are
+{figures}. AIM's model has at most {args.model:g} MB (its default of 80 takes longer), and a run that takes more than {args.minutes} minutes of processor time is stopped. Other
 programs ran on the same machine, so processor time says more than wall time.
 
 """
@@ -190,11 +197,15 @@ programs ran on the same machine, so processor time says more than wall time.
     text += "\n| data | ρ | | pairs, asked for | triples, not asked for | processor s | wall s | peak MB |\n|---|---|---|---|---|---|---|---|\n"
     for (name, rho, program), all_ in found.items():
         first = f"| {TITLES[name]} | {RHOS[rho]:g} | {program} |" if program == PROGRAMS[0] else f"| | | {program} |"
+        if not all_:
+            text += f"{first} not run | | | | |\n"
+            continue
         if any("pairs" not in run for run in all_):
             text += f"{first} not within {args.minutes} minutes | | | | |\n"
             continue
+        fewer = f" ({len(all_)} of {args.seeds} runs)" if len(all_) < args.seeds else ""
         mean = {word: sum(run[word] for run in all_) / len(all_) for word in ("pairs", "triples", "cpu", "wall", "mb")}
-        text += f"{first} {mean['pairs']:.4f} | {mean['triples']:.4f} | {mean['cpu']:,.1f} | {mean['wall']:,.1f} | {mean['mb']:,.0f} |\n"
+        text += f"{first} {mean['pairs']:.4f}{fewer} | {mean['triples']:.4f} | {mean['cpu']:,.1f} | {mean['wall']:,.1f} | {mean['mb']:,.0f} |\n"
     return text
 
 
@@ -212,6 +223,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--minutes", type=int, default=30, help="processor minutes that a run of a peer may take")
     parser.add_argument("--model", type=float, default=4, help="the most megabytes of AIM's model")
+    parser.add_argument("--run", default=",".join(PROGRAMS), help="programs to run; of others only what was kept is shown")
     parser.add_argument("--out", help="the page to write into")
     for inner in ("peer", "sizes"):
         parser.add_argument(f"--{inner}", help=argparse.SUPPRESS)
