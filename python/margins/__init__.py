@@ -31,7 +31,6 @@ from ._margins import (
     plan,
     release,
 )
-from ._verbs import ask, check, export, init, keygen, page
 
 __all__ = [
     "Answer",
@@ -50,13 +49,7 @@ __all__ = [
     "Table",
     "VerificationError",
     "__version__",
-    "ask",
-    "check",
-    "export",
-    "init",
-    "keygen",
     "open",
-    "page",
     "plan",
     "release",
 ]

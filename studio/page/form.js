@@ -152,6 +152,9 @@ function freeName(all, name) {
   return free;
 }
 
+// A further entry of a list, its fields in this order.
+const add = (list, at, ...all) => edit(all.map(([key, value], i) => (i ? { path: [list, at, key], set: value } : { path: [list, at], set: { [key]: value } })), { redraw: true });
+
 const listed = (all) => (Array.isArray(all) ? all : []);
 
 function dimension(form, dimension, i) {
@@ -169,8 +172,8 @@ function dimension(form, dimension, i) {
 
 function dimensions(form) {
   const all = listed(form.dimension);
-  const add = () => edit([{ path: ["dimension", all.length], set: { name: freeName(all, "new"), categories: ["yes", "no"] } }], { redraw: true });
-  return part("Dimensions", all.map((d, i) => dimension(form, d, i)), button("Add a dimension", add));
+  const more = () => add("dimension", all.length, ["name", freeName(all, "new")], ["categories", ["yes", "no"]]);
+  return part("Dimensions", all.map((d, i) => dimension(form, d, i)), button("Add a dimension", more));
 }
 
 // ---- amounts -------------------------------------------------------------------------------------------------------------------------
@@ -190,9 +193,9 @@ function amount(form, amount, i) {
 
 function amounts(form) {
   const all = listed(form.amount);
-  const add = () => edit([{ path: ["amount", all.length], set: { name: freeName(all, "income"), low: 0, high: 100000 } }], { redraw: true });
+  const more = () => add("amount", all.length, ["name", freeName(all, "income")], ["low", 0], ["high", 100000]);
   return part("Amounts", make("p", { class: "small", text: "Numbers that rows have. Tick them in a table to publish their sums and means. Choose both ends without the data." }),
-    all.map((a, i) => amount(form, a, i)), button("Add an amount", add));
+    all.map((a, i) => amount(form, a, i)), button("Add an amount", more));
 }
 
 // ---- tables --------------------------------------------------------------------------------------------------------------------------
@@ -274,7 +277,7 @@ function questions(form) {
   const named = /^\w+$/.test(first) ? first : `"${first}"`;
   const sql = `SELECT ${first ? `${named}, ` : ""}COUNT(*) FROM ${form.name || "it"}${first ? ` GROUP BY ${named}` : ""}`;
   return part("Questions", make("p", { class: "small", text: "What people will ask in SQL: the plan is made for it, beside the tables." }),
-    all.map(question), button("Add a question", () => edit([{ path: ["query", all.length], set: { sql } }], { redraw: true })));
+    all.map(question), button("Add a question", () => add("query", all.length, ["sql", sql])));
 }
 
 function recipient(form, recipient, i) {
@@ -304,7 +307,7 @@ function recipients(form) {
     centres ? make("span", { class: "small", text: "centres: in the text" }) : null) : null;
   return part("Recipients", make("p", { class: "small", text: "Copies for several parties, each as precise as it may have them. Without any, there is one file for everybody." }),
     all.map((r, i) => recipient(form, r, i)), together,
-    button("Add a recipient", () => edit([{ path: ["recipient", all.length], set: { name: freeName(all, "copy"), [key]: start } }], { redraw: true })));
+    button("Add a recipient", () => add("recipient", all.length, ["name", freeName(all, "copy")], [key, start])));
 }
 
 // ---- the strategy --------------------------------------------------------------------------------------------------------------------
