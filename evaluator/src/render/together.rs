@@ -4,7 +4,7 @@ use crate::joint::MaxZ;
 use serde::{Deserialize, Serialize};
 
 /// What was done.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Together {
     /// How many intervals cover together.
     pub intervals: usize,
@@ -17,7 +17,7 @@ pub struct Together {
     /// Whether single whole numbers of noise matter.
     pub steps: bool,
     /// Why the simulation that was asked for could not be had.
-    pub refused: Option<&'static str>,
+    pub refused: Option<String>,
 }
 
 impl Together {
@@ -39,7 +39,7 @@ impl Together {
                 )
             }
             None => {
-                let why = self.refused.map_or(String::new(), |why| format!(" {why}"));
+                let why = self.refused.as_ref().map_or(String::new(), |why| format!(" {why}"));
                 format!("{all} (Bonferroni: {each}).{why}")
             }
         }
