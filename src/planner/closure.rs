@@ -212,6 +212,9 @@ impl Closure {
             return Cow::Borrowed(&axis.kinds[axis.rung_of[at.level]]);
         };
         let several = (0..cuboid.len()).filter(|&i| asked.sums(i).is_some()).count();
+        if let Some(alone) = sums.kinds().alone.as_ref().filter(|_| few && several == 1) {
+            return Cow::Borrowed(alone);
+        }
         if few {
             let most = libm::pow(MOST_ROWS as f64, 1.0 / several as f64) as usize;
             if sums.kinds().front.len() > most {

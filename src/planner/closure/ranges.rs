@@ -11,6 +11,8 @@ use std::sync::OnceLock;
 
 /// The most kinds of queries that are kept where several dimensions are asked for sums.
 const MOST_KINDS: usize = 4096;
+/// The most of other lengths where just one dimension is asked for sums.
+const MOST_ALONE: usize = 512;
 /// The most steps that finding them may take.
 const MOST_STEPS: usize = 1 << 28;
 /// The most numbers that the list of all kinds may have.
@@ -33,6 +35,8 @@ pub(super) struct Sums {
 pub(super) struct Kinds {
     /// None of the others has a larger part in any component. Bounds, where there would be too many.
     pub front: Vec<Kind>,
+    /// More of them, for where no other dimension is asked for sums.
+    pub alone: Option<Vec<Kind>>,
     /// All that differ, where they are not too many to list.
     pub all: Option<Vec<Kind>>,
 }
@@ -65,7 +69,8 @@ impl Sums {
         most: usize,
     ) -> Sums {
         let queries = asked.queries(axis.rungs[r].len() as u64);
-        let kinds = OnceLock::from(Kinds { front: front(&all, most), all: Some(all) });
+        let alone = Some(front(&all, MOST_ALONE));
+        let kinds = OnceLock::from(Kinds { front: front(&all, most), alone, all: Some(all) });
         Sums { queries, mean, axis: axis.clone(), rung: r, asked: asked.clone(), kinds }
     }
 
@@ -75,7 +80,7 @@ impl Sums {
             let all = distinct(&self.axis, self.rung, &self.asked);
             let front = front(&all, MOST_KINDS);
             let listed = all.len() * (self.rung + 1) <= MOST_NUMBERS;
-            Kinds { front, all: listed.then_some(all) }
+            Kinds { front, alone: None, all: listed.then_some(all) }
         })
     }
 }
