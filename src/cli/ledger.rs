@@ -16,6 +16,7 @@ use crate::plan::Neighbours;
 use crate::release::parts::folded;
 use crate::release::trusted::Trusted;
 use crate::release::{Release, is_not_private_key, public_key_text};
+use crate::visible::visible;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -96,7 +97,7 @@ struct Verify {
     #[arg(long, value_name = "DIR", conflicts_with = "pubkey")]
     keys: Option<PathBuf>,
     /// A head that was published: the ledger must have its line, and a proof must end with it
-    #[arg(long, value_name = "HASH", value_parser = hash)]
+    #[arg(long, value_name = "HASH")]
     head: Option<String>,
     /// Releases that must have been charged in this ledger
     #[arg(long, value_name = "FILE", num_args = 1..)]
@@ -127,14 +128,16 @@ pub(super) fn run(args: &Args) -> Outcome {
     }
 }
 
-/// A line's hash, as it is printed.
-fn hash(text: &str) -> Result<String, String> {
-    match text.len() == 64 && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f')) {
-        true => Ok(text.into()),
-        false => Err(
-            "a line's hash is 64 hexadecimal digits with small letters, as `margins ledger show` prints it"
-                .into(),
-        ),
+/// Refuses a head that can be no line's.
+fn is_hash(head: Option<&String>) -> Result<(), Failure> {
+    let hash =
+        |text: &&String| text.len() == 64 && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
+    match head.filter(|text| !hash(text)) {
+        None => Ok(()),
+        Some(text) => Err(Failure::Message(format!(
+            "`{}` is no head: a line's hash is 64 hexadecimal digits with small letters, as `margins ledger show` prints it",
+            visible(text)
+        ))),
     }
 }
 
@@ -262,6 +265,7 @@ fn text(chain: &Chain) -> String {
 struct Check(String, Option<bool>, String);
 
 fn check(args: &Verify) -> Outcome {
+    is_hash(args.head.as_ref())?;
     let path = file(&args.id);
     // A ledger is read under its lock; a proof is a text that nobody writes to.
     let checks = match Ledger::read(&path) {

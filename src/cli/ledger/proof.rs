@@ -1,7 +1,7 @@
 //! `margins ledger proof`, and what `margins ledger verify` says of one.
 
 use super::{
-    Check, Failure, Outcome, Path, PathBuf, Verify, charged, file, hash, open, output, signers, whom,
+    Check, Failure, Outcome, Path, PathBuf, Verify, charged, file, is_hash, open, output, signers, whom,
 };
 use crate::ledger::proof;
 use crate::ledger::published::{Found, became};
@@ -22,7 +22,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     release: PathBuf,
     /// The head that was published [default: that of the last line]
-    #[arg(long, value_name = "HASH", value_parser = hash)]
+    #[arg(long, value_name = "HASH")]
     head: Option<String>,
 }
 
@@ -31,6 +31,7 @@ fn bytes(path: &Path) -> Result<String, Failure> {
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
+    is_hash(args.head.as_ref())?;
     let path = file(&args.id);
     let text = bytes(&path)?;
     let chain = Chain::of(text.as_bytes()).map_err(|e| output::about(&path, &e))?;

@@ -11,7 +11,9 @@ pub enum CostError {
     #[error("the privacy cost of measurement {0} does not fit the arithmetic")]
     Overflow(usize),
     /// Squared lengths say nothing of absolute values.
-    #[error("measurement {0} has weights or bases, which need Gaussian noise")]
+    #[error(
+        "measurement {0} is of a component, told by differences, weights or bases: these need Gaussian noise"
+    )]
     Squares(usize),
     /// A scale of zero would be no noise at all.
     #[error("measurement {0} has no noise")]
