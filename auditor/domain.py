@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from .wire import harmless, Wire
+from .wire import harmless, must, Wire
 
 
 class Level:
@@ -50,6 +50,14 @@ class Domain(list):
     def name_of(self, table):
         return " × ".join(self[d].called(level) for d, level in sorted(table)) or "total"
 
+    def column(self, name):
+        """The dimension and the level that a name stands for."""
+        known = {f"{one.name}.{level.name}": (d, at) for d, one in enumerate(self)
+                 for at, level in enumerate(one.levels) if at}
+        known |= {one.name: (d, one.finest) for d, one in enumerate(self)}
+        must(name in known, f"there is no dimension or level {name}")
+        return known[name]
+
     def join(self, tables):
         """The coarsest table that tells all of these."""
         finest = {}
@@ -76,11 +84,9 @@ def decode(data):
 
     def bound():
         tag = wire.choice(0, 2)
-        if tag == 0:
-            return None
-        low, high = wire.double(), wire.double()
+        low, high = (wire.double(), wire.double()) if tag else (0, 0)
         wire.must(low <= high, "has bounds in the wrong order")
-        return low, high, tag == 2
+        return (low, high, tag == 2) if tag else None
 
     def text():
         return harmless(wire.text(4096))

@@ -1,5 +1,6 @@
 """How values are written, each in one way; which texts there may be; the two ways not to read a file."""
 
+import re
 import struct
 from fractions import Fraction
 from math import gcd
@@ -132,20 +133,16 @@ def packed(data, at, count):
     return (raw >> np.uint64(1)).astype(np.int64) ^ -(raw & np.uint64(1)).astype(np.int64), end
 
 
-def _acts(char, lines):
-    code = ord(char)
-    if lines and char in "\t\n\r":
-        return False
-    return code < 32 or 127 <= code < 160 or 0x2028 <= code <= 0x202E or 0x2066 <= code <= 0x2069
+ACTS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 def safe(text):
     """For a terminal: what could act on it is shown and not sent."""
-    return "".join(f"\\u{{{ord(char):x}}}" if _acts(char, False) else char for char in text)
+    return ACTS.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text)
 
 
 def harmless(text, lines=False):
     """No control characters, no line separators, nothing that turns the direction of writing."""
-    acts = any(_acts(char, lines) for char in text)
+    acts = ACTS.search(text.translate(dict.fromkeys(b"\t\n\r")) if lines else text)
     must(not acts, "a text has control characters, or some that turn the direction of writing")
     return text
