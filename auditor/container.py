@@ -133,8 +133,8 @@ class File:
         test = top["signer"]["kind"] == "NOT PRIVATE test"
         known = self.key.point == Key(NOT_PRIVATE).point
         must(top["not_private"] == test == known, "the manifest does not agree with itself on NOT PRIVATE")
-        later = {"dataset", "account", "recipient", "legends"} & set(top)
-        must(self.version == 2 or not later, f"a file of format 1 has no {later}")
+        later = {"dataset", "account", "recipient", "legends"}
+        must(self.version == 2 or not later & set(top), f"a file of format 1 has none of {later}")
         rows, sources = top["sections"], top["sources"]
         must(len(rows) == len(self.sections), "the manifest does not repeat the table")
         for row, part in zip(rows, self.sections):

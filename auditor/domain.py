@@ -88,17 +88,12 @@ def decode(data):
         wire.must(low <= high, "has bounds in the wrong order")
         return (low, high, tag == 2) if tag else None
 
-    def text():
-        return harmless(wire.text(4096))
-
     def level():
         labels = (text(), wire.list(text, 1, 1 << 24))
         return Level(*labels, wire.list(lambda: wire.unsigned(32)), wire.list(bound))
 
-    def dimension():
-        return Dimension(text(), wire.list(level, 1, 63))
-
-    domain = Domain(wire.list(dimension, 0, 4096))
+    text = lambda: harmless(wire.text(4096))
+    domain = Domain(wire.list(lambda: Dimension(text(), wire.list(level, 1, 63)), 0, 4096))
     wire.end()
     names = [[dimension.name for dimension in domain]]
     for dimension in domain:

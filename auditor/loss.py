@@ -169,9 +169,8 @@ def confirmed(release, text, goal):
     must(four, "the ε of the exact law has other digits than it should")
     must(is_within(release, epsilon, goal), f"all noises together have more δ at ε = {text} than is said")
     few = all(sum(law.values()) <= FEW > min(law)[1] for law in laws(release))
-    less, least = (max(delta(law, epsilon - Fraction(digits, 10**places)) for law in laws(release))
-                   for digits in (1, 2))
-    tight = less > goal * (1 - (LOOSE if few else TIGHT)) and least > goal * (1 - TIGHT)
+    one, two = (max(delta(law, epsilon - Fraction(n, 10**places)) for law in laws(release)) for n in (1, 2))
+    tight = one > goal * (1 - (LOOSE if few else TIGHT)) and two > goal * (1 - TIGHT)
     must(tight, f"the law of all noises together has less ε than {text}")
     return text
 

@@ -84,10 +84,9 @@ def _table(value, kind, path):
         optional, name = name.endswith("?"), name.rstrip("?")
         if not inner:
             _rule(value, field, path)
-        elif name not in value:
+        elif value.get(name) is None:
             must(optional, f"{path} has no `{name}`")
-        elif value[name] is None:
-            del value[name]
+            value.pop(name, None)
         else:
             strange.discard(name)
             strange.update(check(value[name], inner, f"`{name}` of {path}"))

@@ -23,6 +23,10 @@ def same(what, one, other):
     must(one == other, f"{what} not what the spec says")
 
 
+def listed(one):
+    return [one] if isinstance(one, str) else one
+
+
 def words(sql):
     """A question whatever its blanks are, and whether a name stands in quotes."""
     return tuple(value for _, value in where.tokens(sql))
@@ -70,6 +74,7 @@ class Spec:
             self.legends = [legend for pair in zip(entries, self.domain) for legend in self._legend(*pair)]
             self.delta = ratio(self.privacy["delta"]) if "delta" in self.privacy else None
             self._about()
+            self._data(self.toml.get("data", {}), entries)
             self._privacy()
             self._recipients(self.toml.get("recipient", []), self.toml.get("recipients", {}))
             sure = all(entry.get("confirmed", True) for entry in entries) and b"\n#?" not in b"\n" + text
@@ -98,14 +103,26 @@ class Spec:
             for key in keys.split():
                 same(f"the {key} is", said.get(what, {}).get(key), told.get(key))
 
+    def _data(self, said, entries):
+        """How columns are read, and that those are named which are needed."""
+        get, columns, unit = said.get, said.get("columns"), self.privacy["unit"]
+        ending = get("path", ".csv").lower().removesuffix(".gz").removesuffix(".zst").rpartition(".")[2]
+        texts = {"delimiter", "quote", "columns", "encoding", "decimal", "thousands"} & set(said)
+        sound = {"csv": True, "parquet": not texts}.get(get("format", ending), False)
+        sound &= get("delimiter", ",") != get("quote", '"') and get("decimal", ".") != get("thousands")
+        used = {entry.get("column", entry["name"]) for entry in entries}
+        used |= {one for key in ("column", "order") if unit != "row" for one in listed(unit.get(key, []))}
+        sound &= columns is None or len(set(columns)) == len(columns) and used <= set(columns)
+        labels = {a for entry in entries for a in entry.get("categories", []) if a != entry.get("missing")}
+        must(sound and not labels & set(get("empty", [])), "the data is told as none can be")
+
     def _privacy(self):
         said, unit, plan = self.manifest["privacy"], self.privacy["unit"], self.release.plan
         unit = {"column": "row", "max_rows": 1} if unit == "row" else unit
         must(unit["column"] != "row" or unit["max_rows"] == 1, "the spec calls a column `row`")
         same("the unit is", [said["unit"], self.held.max_rows], [unit["column"], unit["max_rows"]])
         same("rows without a unit are", said.get("without", "stop"), unit.get("without", "stop"))
-        order = unit.get("order", [])
-        same("the order of rows is", said.get("order", []), [order] if isinstance(order, str) else order)
+        same("the order of rows is", said.get("order", []), listed(unit.get("order", [])))
         same("the neighbours are", self.held.neighbours, self.privacy.get("neighbours", "add-remove"))
         delta = decimal(Fraction(1, 10**9) if self.delta is None else self.delta)
         pure = "epsilon" in self.privacy and self.delta is None and not self.release.projection
@@ -166,10 +183,9 @@ class Spec:
         for one, two in zip(sealed, self.domain):
             if len(two.levels) == 1:
                 continue
-            names, kept = [level.name for level in two.levels], []
-            for at, level in enumerate(one.levels):
-                if level.name in names or not level.name.startswith("half"):
-                    kept.append(at)
+            names = [level.name for level in two.levels]
+            kept = [at for at, level in enumerate(one.levels)
+                    if level.name in names or not level.name.startswith("half")]
             same(f"the levels of {one.name} are", [one.levels[at].name for at in kept], names)
             for at in set(range(len(one.levels))) - set(kept):
                 self._is_between(one, at, next(level for level in kept if level > at))
@@ -317,8 +333,7 @@ class Spec:
 
     def _share(self, channel, name=None):
         """The part of a sum's weight that its channel has, or that the counts beside it have."""
-        number = self.numbers[name or channel.of["name"]]
-        low, high = number["low"], number["high"]
+        low, high = (self.numbers[name or channel.of["name"]][end] for end in ("low", "high"))
         return ((high - low if channel.summed else high + low) / (2 * max(abs(low), abs(high)))) ** 2
 
     def _numbers(self):

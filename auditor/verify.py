@@ -100,14 +100,13 @@ class Report:
             self.say("guarantee", "passed", claims.guarantee())
         self.say("measurements", "passed", f"all {sum(map(len, release.rows.values))} noisy integers decode")
         if release.rows.exact:
-            tables = "; ".join(self.manifest["declared"]["invariants"])
-            self.say("exact tables", "warning", f"numbers WITHOUT NOISE, in {tables}")
+            self.say("exact tables", "warning", f"WITHOUT NOISE: {self.manifest['declared']['invariants']}")
         if release.zeros:
             self.say("zeros", "passed", f"empty whatever the data: {'; '.join(release.zeros)}")
         if release.truncation:
             self.say("cut units", "passed", f"{release.truncation[1]} units had more rows than count")
         for channel in release.channels[1:]:
-            self.say(channel.subject, "passed", f"{sum(map(len, channel.values))} noisy integers of {channel}")
+            self.say(channel.subject, "passed", f"{sum(map(len, channel.values))} integers of {channel}")
         if release.copies:
             copies, called = release.copies, f"{self.file.name}-{release.copies.name}.margins"
             self.say("recipient", "passed", f"{copies.name}'s, of {len(copies.recipients)} ({copies.mode})")
@@ -118,11 +117,9 @@ class Report:
         same = self._passes("spec", spec.check)
         if spec.delta is not None:
             self._passes("delta", spec.in_delta)
-        has = lambda *tables: any("margin" in entry for name in tables for entry in spec.toml.get(name, []))
-        if same and has("recipient"):
-            self.say("margins", "unchecked", "promised margins are not reckoned anew")
-        if same and has("table", "query"):
-            self.say("targets", "unchecked", "margins of tables are not reckoned anew; they are no claims")
+        for what, tables in ("margins", ["recipient"]), ("targets", ["table", "query"]):
+            if same and any("margin" in entry for name in tables for entry in spec.toml.get(name, [])):
+                self.say(what, "unchecked", "margins are not reckoned anew")
         if same:
             self.say("plan", "unchecked", "this program makes no plans; another plan would be no fault")
 

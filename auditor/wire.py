@@ -79,8 +79,7 @@ class Wire:
 
     def rational(self, positive=True):
         above, below = self.unsigned(128), self.unsigned(128)
-        lowest = below > 0 and gcd(above, below) == 1
-        self.must(lowest, "has a ratio that is not in lowest terms")
+        self.must(below > 0 and gcd(above, below) == 1, "has a ratio that is not in lowest terms")
         self.must(above > 0 or not positive, "has a zero where none may be")
         return Fraction(above, below)
 
@@ -121,8 +120,7 @@ def packed(data, at, count):
     """`count` whole numbers of one width from `at` on, and where the next list begins."""
     must(at < len(data), "packed values end too early")
     width = data[at]
-    must(width <= 64, "packed values are wider than 64 bits")
-    must(width >= 1 or count < 64, "64 packed values or more have no width")
+    must(width <= 64 and (width >= 1 or count < 64), "packed values have a width that they cannot have")
     end = at + 1 + (width * count + 7) // 8
     must(end <= len(data), "packed values end too early")
     bits = np.unpackbits(np.frombuffer(data[at + 1:end], dtype=np.uint8), bitorder="little")
