@@ -17,12 +17,9 @@ from .verify import Report
 
 def ask(path, question):
     """Rows of labels, estimate and standard error."""
-    with open(path, "rb") as file:
-        release = Release(File(file.read()))
-    if release.projection:
-        found = project.answer(project.Projected(release), question)
-    else:
-        found = where.answer(Answers(release), question)
+    release = Release(File(Path(path).read_bytes()))
+    held = project.Projected(release) if release.projection else Answers(release)
+    found = (project if release.projection else where).answer(held, question)
     errors = [None if variance is None else math.sqrt(variance) for _, _, variance in found]
     return [{**row[0], "estimate": row[1], "std_error": error} for row, error in zip(found, errors)]
 
@@ -39,9 +36,8 @@ def main():
             found = {"rows": ask(args.file, args.query)}
             lines = [" ".join(map(str, row.values())) for row in found["rows"]]
         else:
-            key = args.key
-            if key and (len(key) != 56 or Path(key).exists()):
-                key = Path(key).read_text("utf-8")
+            named = args.key and (len(args.key) != 56 or Path(args.key).exists())
+            key = Path(args.key).read_text("utf-8") if named else args.key
             report = Report(args.file, Key(key.strip().splitlines()[-1].strip()) if key else None)
             found = report.json()
             lines = ["{outcome:9}  {what:20}  {detail}".format(**check) for check in report.checks]

@@ -9,17 +9,16 @@ from .wire import must
 
 CONVERSION = "zCDP to (ε, δ) by Canonne, Kamath & Steinke 2020, Corollary 13, minimised over α"
 EXACT_LAW = "the exact law of the privacy loss of all noises of this release together"
-NESTED = (
-    "One of {} copies of one measuring. Every less precise copy is made from a more precise one by adding "
-    "independent noise, so all of them together tell, and cost, what the most precise one does: {} <= {}.")
-SHIFTED = (
-    "One of {} copies, each measured by itself, with noise around a secret centre. A centre does not protect "
-    "against recipients who put their copies together: one known count, one public mean or the difference of "
-    "two counts removes it. Together the copies cost the sum of what each costs alone.")
+NESTED = ("One of {} copies of one measuring. Every less precise copy is made from a more precise one by "
+          "adding independent noise, so all of them together tell, and cost, what the most precise one does: "
+          "{} <= {}.")
+SHIFTED = ("One of {} copies, each measured by itself, with noise around a secret centre. A centre does not "
+           "protect against recipients who put their copies together: one known count, one public mean or "
+           "the difference of two counts removes it. Together the copies cost the sum of what each costs "
+           "alone.")
 CENTRE = "one whole number for all {} of this copy, uniform on {} to {}; intervals allow for it"
-EXACT = (
-    "This is relative to the tables declared as published exactly: what they say is public, and the "
-    "guarantee covers what the release tells beyond them.")
+EXACT = ("This is relative to the tables declared as published exactly: what they say is public, and the "
+         "guarantee covers what the release tells beyond them.")
 
 
 def decimal(ratio):
@@ -141,12 +140,9 @@ class Claims:
             if isinstance(asked, str):
                 names.append(" ".join(asked.split()))
                 continue
-            parts = []
-            for d, level in table:
-                word = asked.get(d, "")
-                word = f"{len(word)} intervals" if isinstance(word, list) else word
-                parts.append(self.release.domain[d].called(level) + (f" ({word})" if word else ""))
-            names.append(" × ".join(parts) or "total")
+            said = {d: f"{len(how)} intervals" if isinstance(how, list) else how for d, how in asked.items()}
+            called = [(d, self.release.domain[d].called(level)) for d, level in table]
+            names.append(" × ".join(f"{a} ({said[d]})" if d in said else a for d, a in called) or "total")
         return names
 
     def _measurements(self):
@@ -154,11 +150,9 @@ class Claims:
         if self.release.projection:
             measured = [(" × ".join(domain[d].name for d, _ in self.held.key), "projection", self.held.scale)]
         else:
-            measured = []
-            for number, block in enumerate(self.held.blocks):
-                kind = "basis" if block.kind == "bases" else block.kind
-                scale = sum(self.release.rows.layers(number))
-                measured.append((domain.name_of(block.table), kind, scale))
+            kinds = ["basis" if block.kind == "bases" else block.kind for block in self.held.blocks]
+            measured = [(domain.name_of(block.table), kind, sum(self.release.rows.layers(number)))
+                        for number, (block, kind) in enumerate(zip(self.held.blocks, kinds))]
         fields = ("block", "kind", "scale", "sensitivity", "cost")
         return [dict(zip(fields, map(str, one + two))) for one, two in zip(measured, self.cost.each)]
 

@@ -2,7 +2,6 @@
 and signatures as minisign writes them."""
 
 import base64
-import binascii
 import hashlib
 import struct
 from fractions import Fraction
@@ -11,7 +10,7 @@ from blake3 import blake3
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from . import manifest, shapes
+from . import shapes
 from .wire import must, Refused, utf8
 
 MAGIC = b"\x8dMARGINS"
@@ -33,7 +32,7 @@ def hash_of(data):
 def _base64(text, letters):
     try:
         data = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         raise Refused("base64 is malformed") from None
     must(len(text) == letters and base64.b64encode(data).decode() == text, "base64 is malformed")
     return data
@@ -71,8 +70,7 @@ class Section:
         self.name = KINDS[self.kind] if 0 < self.kind < len(KINDS) else None
 
     def read(self):
-        signed = blake3(self.data).digest() == self.digest
-        must(signed, f"section {self.name} {self.index} is not what was signed")
+        must(blake3(self.data).digest() == self.digest, f"section {self.name} {self.index} is damaged")
         return self.data
 
 
@@ -85,13 +83,12 @@ class File:
         self.data = data
         self.version, count, length, signature = struct.unpack("<IIQQ", data[8:32])
         must(self.version in (1, 2), "the format's version is neither 1 nor 2")
-        few = count <= 65536 and length <= 1 << 26 and signature <= 4096
-        must(few, "there are more sections, or a longer manifest or signature, than a release may have")
+        must(count <= 65536 and length <= 1 << 26 and signature <= 4096, "the header has a number too large")
         must(32 + 56 * count + length + signature <= len(data), "the file is cut short")
         end = len(data) - signature
         self.sections = self._table(count, end - length)
         text = data[end - length:end]
-        self.manifest = manifest.parse(text)
+        self.manifest = shapes.parse(text)
         self.strange = shapes.check(self.manifest, "manifest", "the manifest")
         self.name = self.manifest["about"]["name"]
         self.key = Key(self.manifest["signer"]["public_key"])
@@ -118,8 +115,7 @@ class File:
             else:
                 ascends = index == 0 and (not last or last.kind < new.kind)
             must(ascends, "the rows of the table do not ascend")
-            critical = tag >= CRITICAL
-            sound = critical == (new.name not in NOT_CRITICAL) if new.name else not critical
+            sound = (tag >= CRITICAL) == (new.name is not None and new.name not in NOT_CRITICAL)
             sound &= self.version == 2 or new.name not in SECOND
             must(sound, "a section has a tag that it cannot have")
             sections.append(new)
@@ -137,8 +133,8 @@ class File:
         test = top["signer"]["kind"] == "NOT PRIVATE test"
         known = self.key.point == Key(NOT_PRIVATE).point
         must(top["not_private"] == test == known, "the manifest does not agree with itself on NOT PRIVATE")
-        later = {"dataset", "account", "recipient", "legends"} & set(top)
-        must(self.version == 2 or not later, f"a file of format 1 has no {later}")
+        later = {"dataset", "account", "recipient", "legends"}
+        must(self.version == 2 or not later & set(top), f"a file of format 1 has none of {later}")
         rows, sources = top["sections"], top["sources"]
         must(len(rows) == len(self.sections), "the manifest does not repeat the table")
         for row, part in zip(rows, self.sections):
@@ -150,7 +146,6 @@ class File:
         must(said == held, "the sources are not those of the sections")
         budget, cost, plan = top["privacy"]["budget"], top["privacy"]["cost"], top["plan"]
         rho = plan["mechanism"] == "gaussian" or "projection" in top
-        same = budget["currency"] == cost["currency"] == ("rho" if rho else "epsilon")
-        must(same, "an amount is in another currency")
+        must(budget["currency"] == cost["currency"] == ("rho" if rho else "epsilon"), "a strange currency")
         must(Fraction(cost["amount"]) <= Fraction(budget["amount"]), "the cost is above the budget")
         must(len(plan["measurements"]) == min(plan["count"], 10000), "not all measurements are listed")

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from .wire import harmless, Wire
+from .wire import harmless, must, Wire
 
 
 class Level:
@@ -50,6 +50,14 @@ class Domain(list):
     def name_of(self, table):
         return " × ".join(self[d].called(level) for d, level in sorted(table)) or "total"
 
+    def column(self, name):
+        """The dimension and the level that a name stands for."""
+        known = {f"{one.name}.{level.name}": (d, at) for d, one in enumerate(self)
+                 for at, level in enumerate(one.levels) if at}
+        known |= {one.name: (d, one.finest) for d, one in enumerate(self)}
+        must(name in known, f"there is no dimension or level {name}")
+        return known[name]
+
     def join(self, tables):
         """The coarsest table that tells all of these."""
         finest = {}
@@ -76,23 +84,16 @@ def decode(data):
 
     def bound():
         tag = wire.choice(0, 2)
-        if tag == 0:
-            return None
-        low, high = wire.double(), wire.double()
+        low, high = (wire.double(), wire.double()) if tag else (0, 0)
         wire.must(low <= high, "has bounds in the wrong order")
-        return low, high, tag == 2
-
-    def text():
-        return harmless(wire.text(4096))
+        return (low, high, tag == 2) if tag else None
 
     def level():
         labels = (text(), wire.list(text, 1, 1 << 24))
         return Level(*labels, wire.list(lambda: wire.unsigned(32)), wire.list(bound))
 
-    def dimension():
-        return Dimension(text(), wire.list(level, 1, 63))
-
-    domain = Domain(wire.list(dimension, 0, 4096))
+    text = lambda: harmless(wire.text(4096))
+    domain = Domain(wire.list(lambda: Dimension(text(), wire.list(level, 1, 63)), 0, 4096))
     wire.end()
     names = [[dimension.name for dimension in domain]]
     for dimension in domain:

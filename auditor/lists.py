@@ -33,17 +33,17 @@ def dimension(entry, attachment, room):
         must(0 <= (last - first).days < room, f"{name} has not the days that the file has")
         labels = [(first + datetime.timedelta(n)).isoformat() for n in range((last - first).days + 1)]
         quarters = [f"{day[:4]}-Q{(int(day[5:7]) + 2) // 3}" for day in labels]
-        coarser = [("year", [day[:4] for day in labels]), ("quarter", quarters)]
-        coarser += [("month", [day[:7] for day in labels])]
+        years, months = ([day[:end] for day in labels] for end in (4, 7))
+        coarser = [("year", years), ("quarter", quarters), ("month", months)]
     else:
         heads, *rows = attachment(entry["hierarchy"])
         must(all(map(all, [heads, *rows])), f"a category of {name} has no name")
         (finest, labels), *coarser = zip(heads, map(list, zip(*rows)), strict=True)
         coarser.reverse()
-    must(labels and len(set(labels)) == len(labels), f"the categories of {name} are none, or one is twice")
+    must(0 < len(labels) == len(set(labels)), f"the categories of {name} are none, or one is twice")
     more = [label for label in dict.fromkeys(fallback) if label not in set(labels)]
     groups = [Level(level, *_nodes(of + more), []) for level, of in coarser]
-    base = Level(finest, labels + more, np.arange(len(labels + more)), bounds)
+    base = Level(finest, labels + more, np.arange(len(labels + more)), [])
     for level in entry.get("levels", []):
         if "map" not in level:
             groups.append(Level(level["name"], *_nodes(_bands(level, bounds) + more), []))
@@ -54,12 +54,13 @@ def dimension(entry, attachment, room):
         must(level, f"a level of {name} maps what is no level")
         groups.append(Level(level["name"], *group, []))
         maps.remove(level)
-    made = [level["name"] for level in entry.get("levels", [])]
-    few = all(1 < len(level) < len(base) for level in groups if level.name in made)
-    must(few, f"a level of {name} groups nothing, or all")
+    must(all(1 < len(level) < len(base) for level in groups[len(coarser):]), f"a level of {name} is none")
     levels, above = sorted(groups, key=len) + [base], np.zeros(len(base), dtype=np.int64)
     for level in levels:
-        level.bounds = together(bounds + [None] * len(more) if bounds else [], level.parents, len(level))
+        # Where numbers lie scattered among nodes, or beside other values, a level has none.
+        of, beside = level.parents[:len(labels)], set(level.parents[len(labels):])
+        if bounds and not set(of) & beside and np.count_nonzero(np.diff(of)) + 1 == len(set(of)):
+            level.bounds = together(bounds + [None] * len(more), level.parents, len(level))
         above, level.parents = level.parents, _parents(level.parents, above, len(level))
     built, missing = Dimension(name, levels), entry.get("missing")
     # A category that is listed holds values of that name, too, and that of `other` all others.
@@ -102,7 +103,7 @@ def together(bounds, parents, count):
 
 
 def _mapped(entry, below, more):
-    """The nodes that a map makes of all the nodes of a level, each once; nothing if these are not its keys."""
+    """The nodes that a map makes of all nodes of a level, each once; nothing if these are not its keys."""
     pairs = []
     for key, value in entry["map"].items():
         pairs += [(str(label), key) for label in value] if isinstance(value, list) else [(key, value)]

@@ -20,7 +20,7 @@ from .wire import must, within
 # How much of itself δ may be too large: by the additional noise, and by rounding of exponents up to `LARGE`.
 MORE, ROUNDED, LARGE = 1e-7, 1e-8, 1e7
 # What is too near to tell, and how much δ of few coarse noises may be above what it is in the manifest.
-NEAR, LOOSE, FEW = 1e-4, 0.02, 20
+NEAR, LOOSE, FEW, TIGHT = 1e-4, 0.02, 20, 1e-6
 NOTHING, CHUNK, KINDS = -60.0, 1 << 13, 64
 
 
@@ -29,12 +29,10 @@ def apart(release):
     plan = release.plan
     reasons = {
         "it is a projection": release.projection, "its noise is pure": plan.noise != "gaussian",
-        "more than rows is measured": release.channels[1:],
-        "there are several recipients": release.copies,
+        "more than rows is measured": release.channels[1:], "there are several recipients": release.copies,
         "a unit may change its cell": plan.neighbours != "add-remove",
         "a unit may have several rows": plan.max_rows > 1 or release.truncation,
-        "rows of its own are measured": any(block.kind == "rows" for block in plan.blocks),
-    }
+        "rows of its own are measured": any(block.kind == "rows" for block in plan.blocks)}
     why = next((why for why, holds in reasons.items() if holds), None)
     many = why is None and math.prod(map(len, _told(release)[1])) > KINDS
     return "its cells are of too many kinds" if many else why
@@ -171,10 +169,8 @@ def confirmed(release, text, goal):
     must(four, "the ε of the exact law has other digits than it should")
     must(is_within(release, epsilon, goal), f"all noises together have more δ at ε = {text} than is said")
     few = all(sum(law.values()) <= FEW > min(law)[1] for law in laws(release))
-    loose = LOOSE if few else NEAR
-    less, least = (max(delta(law, epsilon - Fraction(digits, 10**places)) for law in laws(release))
-                   for digits in (1, 2))
-    tight = less > goal * (1 - loose) and least > goal * (1 - NEAR)
+    one, two = (max(delta(law, epsilon - Fraction(n, 10**places)) for law in laws(release)) for n in (1, 2))
+    tight = one > goal * (1 - (LOOSE if few else TIGHT)) and two > goal * (1 - TIGHT)
     must(tight, f"the law of all noises together has less ε than {text}")
     return text
 

@@ -139,7 +139,8 @@ def answer(projected, text):
         kept = {d: members for (d, _), (_, members) in zip(asked.groups, chosen)}
         parts = [kept.get(d, values[d]) for d, _ in held.key]
         count = math.prod(map(len, parts))
-        must(0 < count <= held.sparsity, f"a query has {count} cells, and may have {held.sparsity}")
+        must(count <= held.sparsity, f"a query has {count} cells, and may have {held.sparsity}")
         labels = {domain[d].called(level): label for (d, level), (label, _) in zip(asked.groups, chosen)}
-        found.append((labels, *projected.estimate(list(map(projected.cell, itertools.product(*parts))))))
+        cells = list(map(projected.cell, itertools.product(*parts)))
+        found.append((labels, *(projected.estimate(cells) if cells else (0.0, 0.0))))
     return found

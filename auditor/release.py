@@ -40,8 +40,7 @@ class Release:
         asked = self._maybe("workload", sections.workload, self.plan) or {}
         held = [sections.sums(section.read(), self.plan) for section in file.all("sums")]
         self.cut, truncated = len(self.plan.blocks), self.truncation is not None
-        firsts = [len(sums.plan.blocks) for sums in held]
-        firsts = list(itertools.accumulate(firsts, initial=self.cut + truncated))
+        firsts = [*itertools.accumulate((len(a.plan.blocks) for a in held), initial=self.cut + truncated)]
         self.copies = self._maybe("copies", sections.copies, self.plan, truncated, firsts[-1])
         self.held = self.projection or self.plan
         self.budget = Fraction(self.held.budget) / (self.copies.factor if self.copies else 1)

@@ -1,21 +1,23 @@
 """Which fields the manifest has and which keys the sealed spec, what each holds, and numbers from their text.
 
 In `fields.txt` stand behind the name of a kind its fields, each with the kind of what it holds: `?` may be
-left out, `*` is a list, `+` one that is left out where it is empty, `{}` a table with keys of one's own, `/` one
-or the other, `(…)` a text of this pattern, `..` a whole number from one to another. Then stand rules: `=a,b`
+left out, `*` is a list, `+` one that is left out where it is empty, `{}` a table with keys of one's own, `/`
+one or other, `(…)` a text of this pattern, `..` a whole number from one to another. Then stand rules: `=a,b`
 exactly one of these, `a>b,c` not without one of these, `a!b,c` beside none. Last stand names of kinds.
 """
 
 import datetime
+import json
 import math
 import re
 from fractions import Fraction
 from pathlib import Path
 
-from .wire import must, Refused
+from .wire import ascend, harmless, must, Refused
 
 TEXT = Path(__file__).with_name("fields.txt").read_text("utf-8").split("\n\n")
 SHAPES, KINDS = (dict(one.split(maxsplit=1) for one in part.split(";")) for part in TEXT)
+KEY = re.compile(r"[a-z0-9_]+\Z")
 DECIMAL = re.compile(r"[+-]?(?=\.?[0-9])[0-9]{0,300}\.?[0-9]{0,300}([eE][+-]?[0-9]{1,3})?")
 
 
@@ -35,7 +37,7 @@ def ratio(value):
 
 
 def check(value, kind, path):
-    """Refuses what is missing or not what it must be; gives the fields that nobody knows, or writes like this."""
+    """Refuses what is missing or not what it must be; gives fields that nobody knows, or writes like this."""
     kind = KINDS.get(kind, kind)
     if kind in SHAPES:
         return _table(value, kind, path)
@@ -51,7 +53,7 @@ def check(value, kind, path):
         return strange + [field for item in value for field in check(item, kind[:-1], path)]
     if kind[0] == "{":
         must(isinstance(value, dict), f"{path} is no table")
-        return [field for key, item in value.items() for field in check(item, kind[1:-1], f"`{key}` of {path}")]
+        return [field for item in value.values() for field in check(item, kind[1:-1], f"a value of {path}")]
     must(_is(value, kind), f"{path} is not what it must be")
     return []
 
@@ -82,10 +84,9 @@ def _table(value, kind, path):
         optional, name = name.endswith("?"), name.rstrip("?")
         if not inner:
             _rule(value, field, path)
-        elif name not in value:
+        elif value.get(name) is None:
             must(optional, f"{path} has no `{name}`")
-        elif value[name] is None:
-            del value[name]
+            value.pop(name, None)
         else:
             strange.discard(name)
             strange.update(check(value[name], inner, f"`{name}` of {path}"))
@@ -98,3 +99,31 @@ def _rule(table, rule, path):
     there = sum(name in table for name in rest.split(","))
     sound = first not in table or (there > 0 if sign == ">" else there == 0) if first else there == 1
     must(sound, f"{path} has keys that do not go together, or lacks one: {rule}")
+
+
+def parse(data):
+    """The object in `data`: equal to what writing it again gives, byte for byte."""
+    try:
+        value = json.loads(data.decode("utf-8"))
+        again = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8") + b"\n"
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"the manifest cannot be read: {error}") from None
+    must(again == data, "the manifest is not in canonical form")
+    _plain(value)
+    return value
+
+
+def _plain(value, depth=0):
+    """Refuses keys out of order, fractions, large numbers, texts that act on a terminal, what nests deep."""
+    whole = not isinstance(value, (int, float)) or isinstance(value, int) and abs(value) <= 2**53
+    must(whole, "a number of the manifest is not whole, or beyond 2^53")
+    if isinstance(value, str):
+        harmless(value, lines=True)
+    if isinstance(value, dict):
+        keys = ascend(list(value)) and all(KEY.match(key) for key in value)
+        must(keys, "the manifest's keys do not ascend, or have other signs than a-z, 0-9 and _")
+        value = list(value.values())
+    if isinstance(value, list):
+        must(depth <= 16, "the manifest nests too deep")
+        for inner in value:
+            _plain(inner, depth + 1)

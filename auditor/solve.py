@@ -40,8 +40,7 @@ class Unknowns:
             if plan.domain.cells(table) <= MOST:
                 for name in self.names(table):
                     self.numbers.setdefault(name, len(self.numbers))
-            few = max(len(self.numbers), plan.domain.cells(table)) <= MOST
-            within(few, f"equations of more than {MOST} unknowns")
+            within(max(len(self.numbers), plan.domain.cells(table)) <= MOST, "equations of too many unknowns")
 
     def names(self, table):
         columns = [range(self.plan.domain[d].size(level)) for d, level in table]

@@ -16,11 +16,15 @@ from .shapes import Float, ratio
 from .solve import covers
 from .wire import ascend, Beyond, must, Refused, within
 
-UNREAD = (KeyError, TypeError, AttributeError, ValueError, IndexError, OverflowError, RecursionError, csv.Error)
+UNREAD = (LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError, csv.Error)
 
 
 def same(what, one, other):
     must(one == other, f"{what} not what the spec says")
+
+
+def listed(one):
+    return [one] if isinstance(one, str) else one
 
 
 def words(sql):
@@ -29,7 +33,7 @@ def words(sql):
 
 
 def scale_within(plan, said):
-    """The scale of a count that takes its part of the budget, rounded up to 32 binary digits; 0 without one."""
+    """The scale of a count that takes its part of the budget, rounded up to 32 binary digits; 0 if none."""
     part = {True: Fraction(1, 100), False: Fraction(0)}[said] if isinstance(said, bool) else ratio(said)
     must(part < 1, "a count takes the whole budget")
     spent = plan.budget * part * (2 if plan.noise == "gaussian" else 1)
@@ -70,18 +74,16 @@ class Spec:
             self.legends = [legend for pair in zip(entries, self.domain) for legend in self._legend(*pair)]
             self.delta = ratio(self.privacy["delta"]) if "delta" in self.privacy else None
             self._about()
+            self._data(self.toml.get("data", {}), entries)
             self._privacy()
             self._recipients(self.toml.get("recipient", []), self.toml.get("recipients", {}))
-            drafted = any(line.startswith(b"#?") for line in text.split(b"\n"))
-            drafted |= not all(entry.get("confirmed", True) for entry in entries)
-            must(not drafted, "the spec is a draft")
+            sure = all(entry.get("confirmed", True) for entry in entries) and b"\n#?" not in b"\n" + text
+            must(sure, "the spec is a draft")
             self._dimensions()
             same("the legends are", self.manifest.get("legends", []), self.legends)
             same("it is a projection or not", self.release.projection is None, "projection" not in self.toml)
-            if self.release.projection:
-                self._projection(self.toml["projection"])
-            else:
-                self._tables(self.toml.get("strategy", {}))
+            kind = self._projection if self.release.projection else self._tables
+            kind(self.toml.get("projection") or self.toml.get("strategy", {}))
         except UNREAD as error:
             raise Refused(f"the sealed spec cannot be read: {error!r}") from None
         same("the attachments are", self.used, self.names)
@@ -97,10 +99,22 @@ class Spec:
         for what, told, keys in [
             ("about", told, "name title description licence contact supersedes reliability"),
             ("dataset", whose if self.release.file.version > 1 else {}, "id period snapshot"),
-            ("account", usual if "account" in said else {}, "id unit unit_of part"),
-        ]:
+            ("account", usual if "account" in said else {}, "id unit unit_of part")]:
             for key in keys.split():
                 same(f"the {key} is", said.get(what, {}).get(key), told.get(key))
+
+    def _data(self, said, entries):
+        """How columns are read, and that those are named which are needed."""
+        get, columns, unit = said.get, said.get("columns"), self.privacy["unit"]
+        ending = get("path", ".csv").lower().removesuffix(".gz").removesuffix(".zst").rpartition(".")[2]
+        texts = {"delimiter", "quote", "columns", "encoding", "decimal", "thousands"} & set(said)
+        sound = {"csv": True, "parquet": not texts}.get(get("format", ending), False)
+        sound &= get("delimiter", ",") != get("quote", '"') and get("decimal", ".") != get("thousands")
+        used = {entry.get("column", entry["name"]) for entry in entries}
+        used |= {one for key in ("column", "order") if unit != "row" for one in listed(unit.get(key, []))}
+        sound &= columns is None or len(set(columns)) == len(columns) and used <= set(columns)
+        labels = {a for entry in entries for a in entry.get("categories", []) if a != entry.get("missing")}
+        must(sound and not labels & set(get("empty", [])), "the data is told as none can be")
 
     def _privacy(self):
         said, unit, plan = self.manifest["privacy"], self.privacy["unit"], self.release.plan
@@ -108,8 +122,7 @@ class Spec:
         must(unit["column"] != "row" or unit["max_rows"] == 1, "the spec calls a column `row`")
         same("the unit is", [said["unit"], self.held.max_rows], [unit["column"], unit["max_rows"]])
         same("rows without a unit are", said.get("without", "stop"), unit.get("without", "stop"))
-        order = unit.get("order", [])
-        same("the order of rows is", said.get("order", []), [order] if isinstance(order, str) else order)
+        same("the order of rows is", said.get("order", []), listed(unit.get("order", [])))
         same("the neighbours are", self.held.neighbours, self.privacy.get("neighbours", "add-remove"))
         delta = decimal(Fraction(1, 10**9) if self.delta is None else self.delta)
         pure = "epsilon" in self.privacy and self.delta is None and not self.release.projection
@@ -136,8 +149,7 @@ class Spec:
             if "margin" in entry:
                 self.left.append("promised margins")
             else:
-                kind = "rho" in entry and ("rho" in self.privacy or self.delta is not None)
-                kind = kind or "epsilon" in entry and "epsilon" in self.privacy
+                kind = "rho" in entry and self.delta is not None or set(entry) & set(self.privacy)
                 must(kind and self._is(entry, budget), f"the budget of {entry['name']} is another one")
             most = ratio(self.privacy.get("rho", self.privacy.get("epsilon")))
             fits = loss.converts(budget, most, self.delta) if self.delta is not None else budget <= most
@@ -154,7 +166,6 @@ class Spec:
         """Whether the law of the release's own loss is within the spec's (ε, δ); None where it has none."""
         if self.release.file.version > 1 and loss.apart(self.release) is None:
             return loss.is_within(self.release, epsilon, self.delta)
-        return None
 
     def in_delta(self):
         """Of a budget in (ε, δ): that the release has no more δ, by its own law, or by ρ without one."""
@@ -172,10 +183,9 @@ class Spec:
         for one, two in zip(sealed, self.domain):
             if len(two.levels) == 1:
                 continue
-            names, kept = [level.name for level in two.levels], []
-            for at, level in enumerate(one.levels):
-                if level.name in names or not level.name.startswith("half"):
-                    kept.append(at)
+            names = [level.name for level in two.levels]
+            kept = [at for at, level in enumerate(one.levels)
+                    if level.name in names or not level.name.startswith("half")]
             same(f"the levels of {one.name} are", [one.levels[at].name for at in kept], names)
             for at in set(range(len(one.levels))) - set(kept):
                 self._is_between(one, at, next(level for level in kept if level > at))
@@ -196,16 +206,16 @@ class Spec:
             rows = [dict(zip(heads, row)) for row in rows]
             pairs = [(row.get("level") or finest, row["code"], row["label"]) for row in rows]
         else:
-            pairs = [(finest, code, label) for code, label in given.items() if isinstance(label, str)]
-            coarser = [(level, of) for level, of in given.items() if not isinstance(of, str)]
-            pairs += [(level, *pair) for level, of in coarser for pair in of.items()]
+            every = [(key, of) if isinstance(of, dict) else (finest, {key: of}) for key, of in given.items()]
+            pairs = [(level, *pair) for level, of in every for pair in of.items()]
         pairs = [(finest if level == name else level, code, label) for level, code, label in pairs]
         listed = []
         for level in dimension.levels[1:]:
             own = {code: label for of, code, label in pairs if of == level.name}
             called = {own.get(code, code) for code in level.labels}
             must(len(called) == len(level.labels), f"labels of {name} are alike, or one is another code")
-            listed += [{"level": level.name, "of": [[c, own[c]] for c in level.labels if c in own]}] * bool(own)
+            of = [[code, own[code]] for code in level.labels if code in own]
+            listed += [{"level": level.name, "of": of}] if of else []
         must(sum(len(one["of"]) for one in listed) == len(pairs), f"{name} has a label of nothing, or two")
         says = [said for said in self.manifest.get("legends", []) if said["dimension"] == name]
         if dimension.missing and any("missing" in said for said in says):
@@ -224,30 +234,19 @@ class Spec:
             must(stretch and label == name, f"a level of halves of {dimension.name} is none")
         same(f"halves of {dimension.name} are", level.bounds, lists.together(finer.bounds, above, len(level)))
 
-    def _column(self, name):
-        for d, dimension in enumerate(self.domain):
-            for level in range(1, len(dimension.levels)):
-                if name in (dimension.called(level), f"{dimension.name}.{dimension.levels[level].name}"):
-                    return d, level
-        raise Refused(f"the spec has a table of {name}, which is no dimension")
-
     def _asked(self, table, ask):
         """What an `ask` asks of a table, by dimension."""
-        found = {}
-        for key, word in ask.items():
-            within(not isinstance(word, list), "intervals that are asked for")
-            for d, level in table:
-                if word != "cells" and key in (self.domain[d].name, self.domain[d].called(level)):
-                    found[d] = word
-        return found
+        within(not any(isinstance(word, list) for word in ask.values()), "intervals that are asked for")
+        names = {d: (self.domain[d].name, self.domain[d].called(level)) for d, level in table}
+        return {d: word for key, word in ask.items() for d in names if key in names[d] and word != "cells"}
 
     def _expanded(self):
         """Every entry and every table that it asks for."""
         for entry in self.toml.get("table", []):
             if "of" in entry:
-                yield entry, [self._column(name) for name in entry["of"]]
+                yield entry, [self.domain.column(name) for name in entry["of"]]
                 continue
-            among = [self._column(name) for name in entry.get("among", [d.name for d in self.domain])]
+            among = [self.domain.column(name) for name in entry.get("among", [d.name for d in self.domain])]
             most, least = entry.get("every", entry.get("up_to")), entry.get("every", 0)
             many = sum(math.comb(len(among), size) for size in range(least, min(most, 24) + 1))
             must(most <= len(among) and many <= 5_000_000, "the spec asks for too many dimensions, or tables")
@@ -273,7 +272,8 @@ class Spec:
         wanted, reasons = {}, {}
         try:
             for entry, table in self._expanded():
-                key = (self.domain.name_of(table), repr(sorted(self._asked(table, entry.get("ask", {})).items())))
+                asked = self._asked(table, entry.get("ask", {}))
+                key = (self.domain.name_of(table), repr(sorted(asked.items())))
                 self._wanted(entry, wanted.setdefault(key, {}))
                 if entry.get("exact"):
                     named = set(entry.get("sum", [])) | ({self.weight} if self.weight else set())
@@ -313,8 +313,7 @@ class Spec:
         """The tables that a channel is asked for, and their weights where the least total is looked for."""
         expected, sealed = {}, {}
         for key, weights in wanted.items():
-            names = [name for name in weights if name and channel.subject == "rows"]
-            names = [name for name in names if self.numbers[name]["missing"] != "skip"]
+            names = [name for name in weights if name and self.numbers[name]["missing"] != "skip"]
             if channel.of and channel.of["name"] in weights:
                 # Around 0 a sum needs no count, and the rows with a value are counted for their own sake.
                 expected[key] = weights[channel.of["name"]] * (self._share(channel) or 1)
@@ -334,8 +333,7 @@ class Spec:
 
     def _share(self, channel, name=None):
         """The part of a sum's weight that its channel has, or that the counts beside it have."""
-        number = self.numbers[name or channel.of["name"]]
-        low, high = number["low"], number["high"]
+        low, high = (self.numbers[name or channel.of["name"]][end] for end in ("low", "high"))
         return ((high - low if channel.summed else high + low) / (2 * max(abs(low), abs(high)))) ** 2
 
     def _numbers(self):
@@ -361,12 +359,10 @@ class Spec:
             times *= 2 if plan.neighbours == "substitute" else 1
             wanted = times * scale_within(plan, entry.get("measure_clamping", False))
             found = [end.plan.blocks[0].scale if end else 0 for end in (low, high)], squares
-            measured = [wanted, wanted], entry.get("square", False)
-            same(f"what is measured of {told['name']} is", found, measured)
+            same(f"what is measured of {told['name']} is", found, ([wanted] * 2, entry.get("square", False)))
         for channel in self.release.channels[1:]:
             unit = Fraction(1, 10 ** channel.of["places"])
-            texts = ("name", "unit", "description", "weighing", "missing")
-            found = {key: channel.of.get(key) for key in texts}
+            found = {key: channel.of.get(key) for key in "name unit description weighing missing".split()}
             found |= {key: channel.of[key] * unit for key in ("low", "high", "step")}
             same(f"{channel} are", found, self.numbers.get(channel.of["name"]))
 
@@ -380,11 +376,9 @@ class Spec:
         known = [table for table, _ in channel.exact]
         asked = {table for table, _ in plan.workload if not any(covers(exact, table) for exact in known)}
         found = sorted((name_of(block.table), block.scale) for block in plan.blocks)
-        of = {name_of(map(self._column, share["of"])): ratio(share["share"]) for share in shares}
-        wanted = {
-            "base": [name_of(plan.domain.join(asked))], "queries": sorted(map(name_of, asked)),
-            "given": sorted(of),
-        }.get(plan.strategy)
+        of = {name_of(map(self.domain.column, share["of"])): ratio(share["share"]) for share in shares}
+        wanted = {"base": [name_of(plan.domain.join(asked))], "queries": sorted(map(name_of, asked)),
+                  "given": sorted(of)}.get(plan.strategy)
         if wanted is not None:
             same("the measured tables are", [name for name, _ in found], wanted)
         if plan.strategy == "given":
@@ -401,9 +395,11 @@ class Spec:
 
     def _rows(self, entry):
         """Rows that the spec brings are those that are measured, in whatever order."""
+        table = self.domain.name_of(map(self.domain.column, entry["of"]))
         if not entry["file"].endswith(".csv"):
-            self.left.append("rows of a Matrix Market file")
-        rows, table = self.attachment(entry["file"]), self.domain.name_of(map(self._column, entry["of"]))
+            self.used.append(entry["file"])
+            return self.left.append("rows of a Matrix Market file")
+        rows = self.attachment(entry["file"])
         expected, found = [list(map(float, row)) for row in rows], []
         for block in self.held.blocks if self.held.strategy == "matrix" else []:
             same("the table under rows is", self.release.domain.name_of(block.table), table)
@@ -416,11 +412,11 @@ class Spec:
             same(f"the plan section's {name} is", getattr(plan, name), getattr(held, name))
         plain = [plan.strategy, plan.rule, plan.levels] == ["base", "uniform", [[0]] * len(self.domain)]
         must(plain, "the plan section is not that of a projection")
-        usual = {"kind": "dense", "noise": "gaussian", "sparsity": 1000, "queries": 1000}
+        usual = {"kind": "dense", "noise": "gaussian", "sparsity": 1000, "queries": 1000, "norm_bound": 0}
         for name, value in usual.items():
-            same(f"the projection's {name} is", getattr(held, name), said.get(name, value))
-        for name, value, sealed in ("failure", "0.01", held.failure), ("norm_bound", 0, held.norm):
-            same(f"the projection's {name} is", sealed, ratio(said.get(name, value)))
+            sealed = held.norm if name == "norm_bound" else getattr(held, name)
+            same(f"the projection's {name} is", sealed, said.get(name, value))
+        same("the projection's failure is", held.failure, ratio(said.get("failure", "0.01")))
         names = [dimension.name for dimension in self.domain]
         key = [names.index(name) for name in said.get("of", names)]
         same("the key is", held.key, [(d, int(len(self.domain[d].levels) == 1)) for d in key])

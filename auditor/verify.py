@@ -14,9 +14,8 @@ from .wire import Beyond, must, Refused, within
 
 class Report:
     def __init__(self, path, key=None):
-        self.path = Path(path)
-        data, beside = Path(path).read_bytes(), Path(f"{path}.minisig")
-        self.key, self.checks, self.digest = key, [], ""
+        self.path, self.key, self.checks, self.digest = Path(path), key, [], ""
+        data, beside = self.path.read_bytes(), Path(f"{path}.minisig")
         if not self._try("file", lambda: setattr(self, "file", File(data))):
             return
         self.digest, self.manifest = hash_of(data), self.file.manifest
@@ -59,8 +58,8 @@ class Report:
         return "failed" if "failed" in outcomes else "whole" if "unchecked" in outcomes else "verified"
 
     def json(self):
-        passed = self.verdict == "verified"
-        return {"blake3": self.digest, "checks": self.checks, "passed": passed, "verdict": self.verdict}
+        said = {"blake3": self.digest, "checks": self.checks, "verdict": self.verdict}
+        return said | {"passed": self.verdict == "verified"}
 
     def _outside(self):
         """What needs the manifest alone."""
@@ -84,16 +83,14 @@ class Report:
                 self.say(what, "failed", "nobody can say what it holds")
             whole &= self._try(what, section.read)
         if whole:
-            count, length = len(self.file.sections), sum(len(one.data) for one in self.file.sections)
-            self.say("sections", "passed", f"{count} sections, {length} bytes, every hash as signed")
+            self.say("sections", "passed", f"{len(self.file.sections)} sections, every hash as signed")
         return whole
 
     def _inside(self, release):
         """What the sections hold, and the manifest's claims of it."""
-        unit, rows = self.manifest["privacy"]["unit"], release.held.max_rows
+        unit, rows, claims = self.manifest["privacy"]["unit"], release.held.max_rows, Claims(release)
         if unit != "row":
             self.say("rows left out", "warning", f"beyond {rows} of each {unit}; no interval covers them")
-        claims = Claims(release)
         if self.manifest.get("account"):
             self._passes("account", claims.account)
         else:
@@ -103,17 +100,13 @@ class Report:
             self.say("guarantee", "passed", claims.guarantee())
         self.say("measurements", "passed", f"all {sum(map(len, release.rows.values))} noisy integers decode")
         if release.rows.exact:
-            tables = "; ".join(self.manifest["declared"]["invariants"])
-            counts = sum(len(found) for channel in release.channels for _, found in channel.exact)
-            self.say("exact tables", "warning", f"{counts} numbers WITHOUT NOISE, in {tables}")
+            self.say("exact tables", "warning", f"WITHOUT NOISE: {self.manifest['declared']['invariants']}")
         if release.zeros:
             self.say("zeros", "passed", f"empty whatever the data: {'; '.join(release.zeros)}")
         if release.truncation:
-            scale, cut = release.truncation
-            self.say("cut units", "passed", f"{cut} units had more rows than count (noise of scale {scale})")
+            self.say("cut units", "passed", f"{release.truncation[1]} units had more rows than count")
         for channel in release.channels[1:]:
-            held = f"{sum(map(len, channel.values))} noisy integers of {channel.of['name']}"
-            self.say(channel.subject, "passed", held)
+            self.say(channel.subject, "passed", f"{sum(map(len, channel.values))} integers of {channel}")
         if release.copies:
             copies, called = release.copies, f"{self.file.name}-{release.copies.name}.margins"
             self.say("recipient", "passed", f"{copies.name}'s, of {len(copies.recipients)} ({copies.mode})")
@@ -124,11 +117,9 @@ class Report:
         same = self._passes("spec", spec.check)
         if spec.delta is not None:
             self._passes("delta", spec.in_delta)
-        has = lambda *tables: any("margin" in entry for name in tables for entry in spec.toml.get(name, []))
-        if same and has("recipient"):
-            self.say("margins", "unchecked", "promised margins are not reckoned anew")
-        if same and has("table", "query"):
-            self.say("targets", "unchecked", "margins of tables are not reckoned anew; they are no claims")
+        for what, tables in ("margins", ["recipient"]), ("targets", ["table", "query"]):
+            if same and any("margin" in entry for name in tables for entry in spec.toml.get(name, [])):
+                self.say(what, "unchecked", "margins are not reckoned anew")
         if same:
             self.say("plan", "unchecked", "this program makes no plans; another plan would be no fault")
 

@@ -35,9 +35,10 @@ class Reader:
     """A recursive descent through a list of tokens."""
 
     def __init__(self, text, domain):
-        self.tokens, self.at, self.domain, self.depth = tokens(text), 0, domain, 0
+        self.tokens, self.at, self.domain = tokens(text), 0, domain
         few = sum(kind in ("word", "name", "sign") and value != "," for kind, value in self.tokens) <= 2000
-        must(few, "a question has more than 2,000 words and signs")
+        deep = itertools.accumulate((pair == ("sign", "(")) - (pair == ("sign", ")")) for pair in self.tokens)
+        must(few and max(deep, default=0) <= 64, "a question has too many words and signs, or nests too deep")
 
     def peek(self, *values, ahead=0):
         kind, value = self.tokens[self.at + ahead] if self.at + ahead < len(self.tokens) else ("end", "")
@@ -71,13 +72,7 @@ class Reader:
     def column(self):
         """A dimension and the number of a level."""
         name = self.name()
-        level = self.name() if self.accept(".") else None
-        for d, dimension in enumerate(self.domain):
-            if dimension.name == name:
-                names = [one.name for one in dimension.levels]
-                must(level is None or level in names[1:], f"there is no level {level} of {name}")
-                return d, dimension.finest if level is None else names.index(level)
-        raise Refused(f"there is no dimension {name}")
+        return self.domain.column(f"{name}.{self.name()}" if self.accept(".") else name)
 
     def condition(self):
         return self.joined("OR", lambda: self.joined("AND", self.term))
@@ -89,13 +84,6 @@ class Reader:
         return (word, *found) if len(found) > 1 else found[0]
 
     def term(self):
-        self.depth += 1
-        must(self.depth <= 64, "a condition nests too deep")
-        found = self._term()
-        self.depth -= 1
-        return found
-
-    def _term(self):
         if self.accept("NOT"):
             return "NOT", self.term()
         if self.accept("("):
@@ -207,10 +195,8 @@ class Select:
         within(reader.accept("FROM") and len(self.figures) == 1, "more than groups and one COUNT, SUM or AVG")
         reader.name()
         self.condition = reader.condition() if reader.accept("WHERE") else None
-        self.groups = []
-        if reader.accept("GROUP"):
-            reader.expect("BY")
-            self.groups = reader.many(self._plain)
+        grouped = reader.accept("GROUP") and reader.expect("BY") is None
+        self.groups = reader.many(self._plain) if grouped else []
         plain = reader.at == len(reader.tokens) and len(dict(self.groups)) == len(self.groups)
         within(plain, "more than WHERE and GROUP BY of plain columns")
         must(set(columns) <= set(self.groups), "a column is selected and not grouped by")

@@ -1,5 +1,6 @@
 """How values are written, each in one way; which texts there may be; the two ways not to read a file."""
 
+import re
 import struct
 from fractions import Fraction
 from math import gcd
@@ -78,8 +79,7 @@ class Wire:
 
     def rational(self, positive=True):
         above, below = self.unsigned(128), self.unsigned(128)
-        lowest = below > 0 and gcd(above, below) == 1
-        self.must(lowest, "has a ratio that is not in lowest terms")
+        self.must(below > 0 and gcd(above, below) == 1, "has a ratio that is not in lowest terms")
         self.must(above > 0 or not positive, "has a zero where none may be")
         return Fraction(above, below)
 
@@ -120,8 +120,7 @@ def packed(data, at, count):
     """`count` whole numbers of one width from `at` on, and where the next list begins."""
     must(at < len(data), "packed values end too early")
     width = data[at]
-    must(width <= 64, "packed values are wider than 64 bits")
-    must(width >= 1 or count < 64, "64 packed values or more have no width")
+    must(width <= 64 and (width >= 1 or count < 64), "packed values have a width that they cannot have")
     end = at + 1 + (width * count + 7) // 8
     must(end <= len(data), "packed values end too early")
     bits = np.unpackbits(np.frombuffer(data[at + 1:end], dtype=np.uint8), bitorder="little")
@@ -132,20 +131,16 @@ def packed(data, at, count):
     return (raw >> np.uint64(1)).astype(np.int64) ^ -(raw & np.uint64(1)).astype(np.int64), end
 
 
-def _acts(char, lines):
-    code = ord(char)
-    if lines and char in "\t\n\r":
-        return False
-    return code < 32 or 127 <= code < 160 or 0x2028 <= code <= 0x202E or 0x2066 <= code <= 0x2069
+ACTS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 def safe(text):
     """For a terminal: what could act on it is shown and not sent."""
-    return "".join(f"\\u{{{ord(char):x}}}" if _acts(char, False) else char for char in text)
+    return ACTS.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text)
 
 
 def harmless(text, lines=False):
     """No control characters, no line separators, nothing that turns the direction of writing."""
-    acts = any(_acts(char, lines) for char in text)
+    acts = ACTS.search(text.translate(dict.fromkeys(b"\t\n\r")) if lines else text)
     must(not acts, "a text has control characters, or some that turn the direction of writing")
     return text

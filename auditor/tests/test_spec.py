@@ -1,0 +1,355 @@
+"""Sealed specs that say too much, too little or something else, and specs that are written in unusual ways: the `margins` command judges each, too."""
+
+import json
+import subprocess
+import time
+
+import pytest
+
+from auditor.container import File
+from auditor.release import Release
+from auditor.tests import forge, generate
+from auditor.verify import Report
+from auditor.__main__ import ask
+from auditor.wire import Refused
+
+SPEC = '''name = "small"
+title = "Small"
+[data]
+path = "rows.csv"
+[privacy]
+unit = { column = "id", max_rows = 2 }
+rho = "1/2"
+measure_truncation = true
+[[dimension]]
+name = "sex"
+categories = ["F", "M"]
+[[dimension]]
+name = "age"
+range = [0, 7]
+levels = [{ name = "band", width = 4 }]
+[[dimension]]
+name = "area"
+hierarchy = "areas.csv"
+[[amount]]
+name = "pay"
+low = 0
+high = 10
+step = 1
+measure_clamping = true
+[[table]]
+of = ["sex", "age"]
+sum = ["pay"]
+weight = 3
+[[table]]
+of = ["age.band"]
+exact = true
+reason = "the law"
+[[table]]
+of = ["area"]
+[[zero]]
+where = "age.band = '0-3' AND sex = 'M'"
+[strategy]
+measure = "residual"
+'''
+PROJECTION = '''name = "signs"
+title = "Signs"
+[data]
+path = "rows.csv"
+[privacy]
+unit = "row"
+rho = 1
+[[dimension]]
+name = "sex"
+categories = ["F", "M"]
+[[dimension]]
+name = "age"
+range = [0, 7]
+levels = [{ name = "band", width = 4 }]
+[[dimension]]
+name = "word"
+text = true
+[projection]
+of = ["sex", "age", "word"]
+rows = 256
+sparsity = 64
+'''
+AREAS = "area,part\n" + "".join(f"a{n},p{n % 2}\n" for n in range(6))
+
+
+def margins(*args):
+    return subprocess.run([generate.margins(), *map(str, args)], capture_output=True, text=True)
+
+
+def released(folder, spec, areas=AREAS):
+    """All files that a spec becomes, with rows that fit all specs here."""
+    folder.mkdir(exist_ok=True)
+    rows = [f"{n // 3},{'FM'[n % 2]},{4 + n % 4},a{n % 6},{n % 13 - 1},w{n % 3}" for n in range(60)]
+    (folder / "rows.csv").write_text("\n".join(["id,sex,age,area,pay,word", *rows]) + "\n")
+    (folder / "areas.csv").write_text(areas)
+    (folder / "spec.toml").write_bytes(spec if isinstance(spec, bytes) else spec.encode())
+    if not (folder / "key").exists():
+        margins("keygen", "--out", folder / "key", "--no-passphrase")
+    done = margins("release", folder / "spec.toml", "--out", folder, "--key", folder / "key", "--ledger", folder / "ledger")
+    assert done.returncode == 0, done.stderr
+    return sorted(folder.glob("*.margins"))
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory):
+    (path,) = released(tmp_path_factory.mktemp("small"), SPEC)
+    assert Report(str(path)).verdict == "verified"
+    return path
+
+
+def judged(path, seconds=10):
+    """What failed first by this program and by the command; neither may take long."""
+    start = time.monotonic()
+    report = Report(str(path))
+    assert time.monotonic() - start < seconds
+    theirs = json.loads(margins("verify", path, "--json").stdout)
+    first = lambda checks: next((check["what"] for check in checks if check["outcome"] == "failed"), None)
+    assert report.verdict == theirs["verdict"]
+    return first(report.checks), first(theirs["checks"])
+
+
+def sealed(old, new, times=1):
+    """Another spec."""
+    def change(sections, manifest):
+        for section in sections:
+            if section[0] == 3:
+                assert old in section[2].decode()
+                section[2] = section[2].decode().replace(old, new, times).encode()
+    return change
+
+
+def told(*path, value):
+    """Another field of the manifest."""
+    def change(sections, manifest):
+        for key in path[:-1]:
+            manifest = manifest[key]
+        manifest[path[-1]] = value
+    return change
+
+
+def noted(without, old, new):
+    def change(sections, manifest):
+        privacy = manifest["privacy"]
+        assert old in privacy["note"]
+        privacy.update(without=without, note=privacy["note"].replace(old, new, 1))
+    return change
+
+
+def attached(change_areas, hidden=None):
+    def change(sections, manifest):
+        at = next(at for at, section in enumerate(sections) if section[0] == 4)
+        sections[at][2] = change_areas(sections[at][2])
+        if hidden is not None:
+            sections[at][1] = 1
+            sections.insert(at, [4, 0, hidden])
+            manifest["sources"]["attachments"] *= 2
+    return change
+
+
+TEXT = "title = \"Small\""
+LIES = {
+    "rows without a unit are said to be units": ("spec", noted("own", "rows count", "rows count, and for every single row without one")),
+    "rows without a unit are said to be left out": ("spec", noted("drop", ". ", ". Rows without a id are left out. ")),
+    "a file of rows before one of the same name": ("spec", attached(bytes, b"id,pay\n1,3\n")),
+    "a file twice": ("spec", attached(bytes, AREAS.encode())),
+    "a field more in a line of a hierarchy": ("spec", attached(lambda data: data.replace(b"a3,p1", b"a3,p1,17"))),
+    "a quotation mark that is open": ("spec", attached(lambda data: data.replace(b"a5,", b"\"a5,"))),
+    "an unknown key": ("spec", sealed(TEXT, TEXT + "\nrows = '1,2'")),
+    "an unknown table": ("spec", sealed("[strategy]", "[more]\nrows = '1,2'\n[strategy]")),
+    "an unknown key of a dimension": ("spec", sealed("categories", "rows = '1,2'\ncategories")),
+    "an unknown key of a level": ("spec", sealed("width = 4", "width = 4, rows = '1,2'")),
+    "an unknown key of a table": ("spec", sealed("weight = 3", "weight = 3\nrows = '1,2'")),
+    "an unknown key of the data": ("spec", sealed('path = "rows.csv"', 'path = "rows.csv"\nrows = "1,2"')),
+    "data without a path": ("spec", sealed('path = "rows.csv"', "")),
+    "a delimiter of two characters": ("spec", sealed('path = "rows.csv"', 'path = "rows.csv"\ndelimiter = "ab"')),
+    "one mark for two things": ("spec", sealed('path = "rows.csv"', 'path = "rows.csv"\ndelimiter = ";"\nquote = ";"')),
+    "marks of text in Parquet": ("spec", sealed('path = "rows.csv"', 'path = "rows.parquet"\ndecimal = ","')),
+    "columns without those that are read": ("spec", sealed('path = "rows.csv"', 'path = "rows.csv"\ncolumns = ["id", "sex"]')),
+    "a category that stands for no value": ("spec", sealed('path = "rows.csv"', 'path = "rows.csv"\nempty = ["F"]')),
+    "a projection beside tables": ("spec", sealed("[strategy]", "[projection]\nrows = 64\n[strategy]")),
+    "a number in no table": ("spec", sealed("[[table]]", '[[amount]]\nname = "q"\nlow = 0\nhigh = 1\n[[table]]')),
+    "copies for nobody": ("spec", sealed("[strategy]", '[recipients]\nmode = "nested"\n[strategy]')),
+    "another rule for the budget": ("spec", sealed("[strategy]", '[strategy]\nbudgets = "uniform"')),
+    "another noise": ("spec", sealed("rho =", "epsilon =")),
+    "another part for the count of cut units": ("spec", sealed("measure_truncation = true", "measure_truncation = 0.02")),
+    "no count of cut units": ("spec", sealed("measure_truncation = true\n", "")),
+    "another part for values that were moved": ("spec", sealed("measure_clamping = true", 'measure_clamping = "1/50"')),
+    "a text that is a number": ("spec", sealed(TEXT, "title = 7")),
+    "a truth that is a number": ("spec", sealed("exact = true", "exact = 1")),
+    "a number that is a truth": ("spec", sealed("max_rows = 2", "max_rows = true")),
+    "a map of a category that there is not": ("spec", sealed("width = 4", 'map = { x = ["0", "9"] }')),
+    "tables of more dimensions than there are": ("spec", sealed('of = ["area"]', "up_to = 4")),
+    "no account": ("manifest", told("account", value=None)),
+    "no line of an account": ("file", told("account", "line", value=None)),
+    "no legends": ("manifest", told("legends", value=[])),
+    "max_rows is true": ("file", told("privacy", "max_rows", value=True)),
+    "places are false": ("file", told("plan", "sums", 0, "of", "places", value=False)),
+    "a step is true": ("file", told("plan", "sums", 0, "of", "step", value=True)),
+    "a low bound is false": ("file", told("plan", "sums", 0, "of", "low", value=False)),
+    "an unknown field": ("manifest", told("privacy", "spent", value="1")),
+    "a cost of 5,000 digits": ("file", told("privacy", "cost", "amount", value="1" * 5000)),
+    "a charge of 5,000 digits": ("file", told("account", "charged", "amount", value="1" * 5000)),
+    "lists in lists": ("spec", sealed(TEXT, TEXT + "\nzz = " + "[" * 3000 + "]" * 3000)),
+    "bands of nothing": ("spec", sealed("width = 4", "width = 0")),
+    "a hundred million categories": ("spec", sealed("range = [0, 7]", "range = [0, 99999999]")),
+    "ten thousand years": ("spec", sealed("range = [0, 7]", 'dates = ["0001-01-01", "9999-12-31"]')),
+    "no dates": ("spec", sealed("range = [0, 7]", 'dates = ["2020-02-30", "2020-03-01"]')),
+    "δ without ε": ("spec", sealed('rho = "1/2"', "delta = 1e-9")),
+    "a budget of a thousand million digits": ("spec", sealed('"1/2"', "1e999999999")),
+    "a budget without end": ("spec", sealed('"1/2"', "inf")),
+    "a weight of a hundred million digits": ("spec", sealed("weight = 3", "weight = 1e99999999")),
+    "three thousand dimensions": ("spec", sealed('of = ["area"]', "up_to = 3000")),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_lies(lie, honest, tmp_path):
+    """Both programs fail the file, at the same check."""
+    version, sections, manifest = forge.take(honest.read_bytes())
+    what, change = LIES[lie]
+    change(sections, manifest)
+    (tmp_path / "small.margins").write_bytes(forge.make(version, sections, manifest))
+    mine, theirs = judged(tmp_path / "small.margins")
+    assert mine == theirs == what
+
+
+@pytest.mark.parametrize("where", ["(" * 20000 + "age = 1 AND sex = 'M'" + ")" * 20000, "NOT " * 15000 + "(age = 1 AND sex = 'M')",
+                                   "(" * 65 + "age = 1 AND sex = 'M'" + ")" * 65], ids=["brackets", "NOT", "brackets too many"])
+def test_deep_conditions(where, honest, tmp_path):
+    version, sections, manifest = forge.take(honest.read_bytes())
+    for section in sections:
+        if section[0] & 0xFF == 7:
+            section[2] = where.encode()
+    manifest["declared"]["constraints"] = [where]
+    sealed("age.band = '0-3' AND sex = 'M'", where)(sections, manifest)
+    (tmp_path / "small.margins").write_bytes(forge.make(version, sections, manifest))
+    assert all(judged(tmp_path / "small.margins"))
+
+
+ROW = '''name = "small"
+title = "Small"
+[privacy]
+unit = "row"
+rho = 1
+[data]
+path = "rows.csv"
+[strategy]
+measure = "base"
+[[dimension]]
+name = "age"
+{}
+[[table]]
+of = ["age"]
+'''
+LEVEL = '[[table]]\nof = ["age.l"]\n'
+WAYS = {
+    "a mark of the order of bytes": b"\xef\xbb\xbf" + SPEC.encode(),
+    "ends of lines as on Windows": SPEC.replace("\n", "\r\n"),
+    "blanks in a ratio": ROW.format("range = [0, 7]").replace("rho = 1", 'rho = " 1 / 2 "'),
+    "negative bands": ROW.format('range = [-5, 7]\nlevels = [{ name = "l", width = 4 }]') + LEVEL,
+    "negative cuts": ROW.format('range = [-5, 7]\nlevels = [{ name = "l", cuts = [-2, 3] }]') + LEVEL,
+    "cuts of bins": ROW.format('bins = [-1.5, 0, 5, 100]\nlevels = [{ name = "l", cuts = [5] }]') + LEVEL,
+    "large bins": ROW.format("bins = [-1e-7, 5, 1e16, 1.5e300]"),
+    "levels from coarse to fine": ROW.format('codes = 9\nlevels = [{ name = "k", cuts = [4] }, { name = "l", width = 2 }]') + LEVEL,
+    "a map in another order": ROW.format('codes = 8\nlevels = [{ name = "l", map = { 7 = "x", 6 = "y", 5 = "x", 4 = "z", 0 = "x", 1 = "y", 2 = "x", 3 = "z" } }]') + LEVEL,
+    "a map of a map": ROW.format('codes = 8\nlevels = [{ name = "k", map = { p = ["m"], q = ["n", "o"] } },'
+                                 ' { name = "l", map = { o = [7, 6], n = [0, 1], m = [2, 3, 4, 5] } }]') + LEVEL,
+    "labels": ROW.format('codes = 8\nother = "else"\nlevels = [{ name = "l", width = 4 }]\nlabels = { 0 = "none", l = { 0-3 = "young" } }') + LEVEL,
+    "days": ROW.format('dates = [2024-01-30, "2024-03-02"]\nother = "else"') + '[[table]]\nof = ["age.month"]\n',
+    "one exact table for two reasons": ROW.format("codes = 8") + '[[table]]\nof = []\nexact = true\nreason = "one"\n[[table]]\nof = []\nexact = true\nreason = "two"\n',
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_ways_to_write(way, tmp_path):
+    """What the command releases is verified."""
+    (path,) = released(tmp_path, WAYS[way])
+    report = Report(str(path))
+    assert report.verdict == "verified", [check for check in report.checks if check["outcome"] == "failed"]
+    theirs = json.loads(margins("verify", path, "--json").stdout)
+    outcomes = lambda checks: [(check["what"], check["outcome"]) for check in checks if check["what"] != "plan"]
+    assert outcomes(report.checks) == outcomes(theirs["checks"])
+
+
+def test_the_exact_law(tmp_path):
+    """ε that is a digit less or more than what the law of all noises gives."""
+    spec = ROW.format("range = [0, 7]").replace("rho = 1", "epsilon = 1\ndelta = 1e-9") + '[[table]]\nof = []\n'
+    (path,) = released(tmp_path / "law", spec)
+    version, sections, manifest = forge.take(path.read_bytes())
+    near = manifest["privacy"]["approximate"]
+    assert near["accounting"] == "exact"
+    epsilon = int(near["epsilon"].replace(".", ""))
+    for more, verdict in [(0, "verified"), (-1, "failed"), (1, "failed"), (2, "failed"), (5, "failed")]:
+        near["epsilon"] = f"{(epsilon + more) / 10000:.4f}"
+        (tmp_path / "small.margins").write_bytes(forge.make(version, sections, manifest))
+        assert Report(str(tmp_path / "small.margins")).verdict == verdict, near["epsilon"]
+
+
+@pytest.fixture(scope="module")
+def signs(tmp_path_factory):
+    (path,) = released(tmp_path_factory.mktemp("signs"), PROJECTION)
+    assert Report(str(path)).verdict == "verified"
+    return path
+
+
+@pytest.mark.parametrize("question", [
+    "SELECT age.band, COUNT(*) FROM signs WHERE word = 'w1' GROUP BY age.band",
+    "SELECT sex, age.band, COUNT(*) FROM signs WHERE word IN ('w1', 'w2') GROUP BY sex, age.band",
+    "SELECT COUNT(*) FROM signs WHERE age.band = '0-3' AND word = 'w0'",
+    "SELECT age, COUNT(*) FROM signs WHERE age BETWEEN 2 AND 5 AND sex = 'F' AND word = 'w0' GROUP BY age",
+    "SELECT COUNT(*) FROM signs WHERE NOT age = 3 AND sex IN ('F', 'M') AND word = 'w2'",
+    "SELECT word, COUNT(*) FROM signs WHERE word IN ('w0', 'w1') AND age >= 4 GROUP BY word",
+    "SELECT COUNT(*) FROM signs WHERE sex IN ('F', 'X') AND word = 'w0'",
+    "SELECT COUNT(*) FROM signs WHERE sex = 'F' AND sex = 'M' AND word = 'w0'",
+    "SELECT COUNT(*) FROM signs WHERE age.band = '0-4' AND word = 'w0'",
+    "SELECT COUNT(*) FROM signs WHERE sex = 'F'",
+    "SELECT SUM(pay) FROM signs WHERE word = 'w0'",
+])
+def test_projections(question, signs):
+    theirs = margins("query", signs, question, "--json")
+    try:
+        mine = ask(signs, question)
+    except Refused:
+        assert theirs.returncode == 2
+        return
+    rows = json.loads(theirs.stdout)["rows"]
+    assert len(rows) == len(mine)
+    for row, own in zip(rows, mine):
+        assert {key: str(row[key]) for key in own} == {key: str(value) for key, value in own.items()} or (
+            all(str(row[key]) == str(own[key]) for key in own if key not in ("estimate", "std_error"))
+            and abs(row["estimate"] - own["estimate"]) < 1e-6 and abs(row["std_error"] - own["std_error"]) < 1e-6)
+
+
+def test_a_copy_by_another_name(tmp_path):
+    copies = '[[recipient]]\nname = "one"\nrho = 1\n[[recipient]]\nname = "two"\nrho = 0.5\n'
+    one, two = released(tmp_path, ROW.format("codes = 8") + copies)
+    assert Report(str(two)).verdict == "verified"
+    assert "file name" not in [check["what"] for check in Report(str(two)).checks]
+    called = two.rename(tmp_path / "else.margins")
+    theirs = json.loads(margins("verify", called, "--json").stdout)
+    outcomes = lambda checks: [(check["what"], check["outcome"]) for check in checks if check["what"] != "plan"]
+    assert ("file name", "warning") in outcomes(Report(str(called)).checks)
+    assert outcomes(Report(str(called)).checks) == outcomes(theirs["checks"])
+
+
+def test_a_component_told_in_two_ways(honest, tmp_path):
+    """A block of components as one of bases, each dimension told as siblings: the same integers, in one file with blocks of the other kind."""
+    version, sections, manifest = forge.take(honest.read_bytes())
+    plan = next(section for section in sections if section[0] & 0xFF == 2)
+    blocks = Release(File(honest.read_bytes())).plan.blocks
+    block = next(block for block in blocks if len(block.table) == 1)
+    cuboid = b"\x01" + bytes(block.table[0])
+    at = plan[2].rindex(b"\x01" + cuboid)
+    plan[2] = plan[2][:at] + b"\x06" + cuboid + b"\x01\x01" + plan[2][at + 4:]
+    (tmp_path / "small.margins").write_bytes(forge.make(version, sections, manifest))
+    assert [block.kind for block in Release(File((tmp_path / "small.margins").read_bytes())).plan.blocks].count("bases") == 1
+
+
+def test_a_key_that_is_not_there(honest, tmp_path):
+    done = subprocess.run(["python3", "-m", "auditor", honest, "--key", str(tmp_path / "none.pub")], capture_output=True, text=True)
+    assert done.returncode == 2 or "No module" in done.stderr
