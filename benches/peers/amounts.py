@@ -195,7 +195,8 @@ Sums and means of a log-normal amount, moved to between {LOW} and {HIGH:,}, of {
 {sum(math.prod(DIMENSIONS[d] for d in t) for t in TASKS['tables'])} groups of very different sizes), or one figure of everybody alone. All protect one row more or less with the same bounds and budget. {names['OpenDP']} asks its
 polars context for each table, {names['diffprivlib']}, which has pure ε only, `sum` and `count_nonzero`; both share their budget evenly. Errors are root-mean-square errors over all groups and
 {args.releases} releases ({args.singles} of one figure), with their standard errors; the ratio is of mean squared errors. Seconds are wall time of one whole release, beside other programs; the rows of diffprivlib are in memory
-already. OpenDP finds its scales of noise once, and draws all further releases with them.
+already. OpenDP finds its scales of noise once, and draws all further releases with them. Of one sum alone under pure ε margins has about twice the squared error of both: it measures an amount from the middle of its bounds, and the
+count beside, which Laplace noise makes dearer than the sum from zero ([why](methods/amounts.md#two-channels-are-enough)).
 
 | budget | task | figure | margins | OpenDP | diffprivlib | margins to the better, squared | seconds: margins, OpenDP, diffprivlib |
 |---|---|---|---|---|---|---|---|
