@@ -194,8 +194,9 @@ def report(args, folder):
 Sums and means of a log-normal amount, moved to between {LOW} and {HIGH:,}, of {ROWS:,} rows; [`benches/peers/amounts.py`](../benches/peers/amounts.py). Three tables (region by band, region by sex, band by sex:
 {sum(math.prod(DIMENSIONS[d] for d in t) for t in TASKS['tables'])} groups of very different sizes), or one figure of everybody alone. All protect one row more or less with the same bounds and budget. {names['OpenDP']} asks its
 polars context for each table, {names['diffprivlib']}, which has pure ε only, `sum` and `count_nonzero`; both share their budget evenly. Errors are root-mean-square errors over all groups and
-{args.releases} releases ({args.singles} of one figure), with their standard errors; the ratio is of mean squared errors. Seconds are of one whole release; the rows of diffprivlib are in memory
-already. OpenDP finds its scales of noise once, and draws all further releases with them.
+{args.releases} releases ({args.singles} of one figure), with their standard errors; the ratio is of mean squared errors. Seconds are wall time of one whole release, beside other programs; the rows of diffprivlib are in memory
+already. OpenDP finds its scales of noise once, and draws all further releases with them. Of one sum alone under pure ε margins has about twice the squared error of both: it measures an amount from the middle of its bounds, and the
+count beside, which Laplace noise makes dearer than the sum from zero ([why](methods/amounts.md#two-channels-are-enough)).
 
 | budget | task | figure | margins | OpenDP | diffprivlib | margins to the better, squared | seconds: margins, OpenDP, diffprivlib |
 |---|---|---|---|---|---|---|---|

@@ -38,8 +38,8 @@ def prepare(data, folder):
     if all(map(os.path.exists, parts)):
         read = [list(map(int, line.split(","))) for part in parts for line in open(part)]
         rows["nltcs"] = [f"v{i:02}" for i in range(len(read[0]))], read
-    for name in set(TITLES) - set(rows):
-        if os.path.exists(f"{data}/{name}.csv"):
+    for name in TITLES:
+        if name not in rows and os.path.exists(f"{data}/{name}.csv"):
             with open(f"{data}/{name}.csv") as file:
                 rows[name] = next(file).strip().split(","), [list(map(int, line.split(","))) for line in file]
     sizes = {}
@@ -188,24 +188,24 @@ Records beside those of MST and AIM (mbi {versions['mbi']}), at equal ρ for one
 attributes, makes a signed release and draws records from it; its time and memory are those of both. AIM is asked for the same tables, and MST chooses its own. Both take ρ as it is, without ε and δ. The table shows the
 mean total variation distance from the truth (half the sum of the absolute differences between shares) over all tables of two attributes and of three, which nobody asked for. All figures are
 {figures}. AIM's model has at most {args.model:g} MB (its default of 80 takes longer), and a run that takes more than {args.minutes} minutes of processor time is stopped. Other
-programs ran on the same machine, so processor time says more than wall time.
+programs ran on the same machine, so there are no wall times.
 
 """
     for name in sizes:
         rows, (pairs, triples) = another(args, name, sizes[name])
         text += f"* {TITLES[name]} has {rows:,} rows of {len(sizes[name])} attributes. As many rows drawn from them again, with no privacy, are {pairs:.4f} from them in pairs and {triples:.4f} in triples.\n"
-    text += "\n| data | ρ | | pairs, asked for | triples, not asked for | processor s | wall s | peak MB |\n|---|---|---|---|---|---|---|---|\n"
+    text += "\n| data | ρ | | pairs, asked for | triples, not asked for | processor s | peak MB |\n|---|---|---|---|---|---|---|\n"
     for (name, rho, program), all_ in found.items():
         first = f"| {TITLES[name]} | {RHOS[rho]:g} | {program} |" if program == PROGRAMS[0] else f"| | | {program} |"
         if not all_:
-            text += f"{first} not run | | | | |\n"
+            text += f"{first} not run | | | |\n"
             continue
         if any("pairs" not in run for run in all_):
-            text += f"{first} not within {args.minutes} minutes | | | | |\n"
+            text += f"{first} not within {args.minutes} minutes | | | |\n"
             continue
         fewer = f" ({len(all_)} of {args.seeds} runs)" if len(all_) < args.seeds else ""
-        mean = {word: sum(run[word] for run in all_) / len(all_) for word in ("pairs", "triples", "cpu", "wall", "mb")}
-        text += f"{first} {mean['pairs']:.4f}{fewer} | {mean['triples']:.4f} | {mean['cpu']:,.1f} | {mean['wall']:,.1f} | {mean['mb']:,.0f} |\n"
+        mean = {word: sum(run[word] for run in all_) / len(all_) for word in ("pairs", "triples", "cpu", "mb")}
+        text += f"{first} {mean['pairs']:.4f}{fewer} | {mean['triples']:.4f} | {mean['cpu']:,.1f} | {mean['mb']:,.0f} |\n"
     return text
 
 
