@@ -276,8 +276,9 @@ fn periods_are_compared_and_never_averaged() {
     // All together: Bonferroni over four intervals.
     let joint = Options { joint: Some(Simultaneous::Auto), ..options };
     let table = several.ask("SELECT COUNT(*) AS n FROM people2023", &joint).unwrap();
-    assert_eq!(table.together.unwrap().intervals, 4);
-    assert!((table.together.unwrap().each - (1.0 - 0.05 / 4.0)).abs() < 1e-12);
+    let together = table.together.unwrap();
+    assert_eq!(together.intervals, 4);
+    assert!((together.each - (1.0 - 0.05 / 4.0)).abs() < 1e-12);
     // Explained one by one.
     let explained = several.explain("SELECT COUNT(*) AS n FROM people2023").unwrap();
     let names: Vec<&str> = explained.iter().map(|e| e.figure.as_str()).collect();

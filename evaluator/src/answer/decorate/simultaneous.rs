@@ -64,7 +64,8 @@ impl Together {
             1 => "One alone is of a linear figure: there is no largest of several errors to simulate.",
             _ => "Too many rows or noises to simulate the largest error.",
         };
-        let refused = Ok(Some(Together { refused: (choice == Simultaneous::MaxZ).then(|| why.to_owned()), ..plain }));
+        let refused =
+            Ok(Some(Together { refused: (choice == Simultaneous::MaxZ).then(|| why.to_owned()), ..plain }));
         if !(2..=MOST).contains(&width) {
             return refused;
         }
