@@ -82,9 +82,8 @@ class Claims:
             "budgets": release.plan.rule, "mechanism": held.noise, "count": len(measured),
             "workload": self._workload(release.rows), "measurements": measured[:10000],
             "sums": self._sums() or None}
-        account = {"charged": self._charged()} if self.manifest.get("account") else {}
         return {
-            "privacy": privacy, "plan": plan, "declared": {"post_processing": []}, "account": account,
+            "privacy": privacy, "plan": plan, "declared": {"post_processing": []},
             "projection": self._projection(), "recipient": self._recipient()}
 
     def _charged(self):

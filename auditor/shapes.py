@@ -78,7 +78,7 @@ def _is(value, kind):
 
 def _table(value, kind, path):
     must(isinstance(value, dict), f"{path} is no object")
-    strange = set(value)
+    strange, deeper = set(value), []
     for field in SHAPES[kind].split():
         name, _, inner = field.partition(":")
         optional, name = name.endswith("?"), name.rstrip("?")
@@ -86,11 +86,12 @@ def _table(value, kind, path):
             _rule(value, field, path)
         elif value.get(name) is None:
             must(optional, f"{path} has no `{name}`")
-            value.pop(name, None)
         else:
             strange.discard(name)
-            strange.update(check(value[name], inner, f"`{name}` of {path}"))
-    return sorted(strange)
+            deeper += check(value[name], inner, f"`{name}` of {path}")
+    for name in strange:
+        del value[name]
+    return sorted({*strange, *deeper})
 
 
 def _rule(table, rule, path):
