@@ -399,7 +399,7 @@ mod tests {
         {
             assert_eq!(without_dust(x), short, "{x:?}");
         }
-        for x in [1.0 / 3.0, 100.0 / 3.0, 1e14 + 0.5, 1e15 - 0.25, 0.0, -7.0, 1e300, f64::INFINITY] {
+        for x in [1.0 / 3.0, 100.0 / 3.0, 1e14 + 0.5, 0.0, -7.0, 1e300, f64::INFINITY] {
             assert_eq!(without_dust(x), x, "{x:?}");
         }
         assert!(without_dust(f64::NAN).is_nan());
