@@ -162,7 +162,7 @@ impl Axis {
     }
 
     /// The coarsest level in use that is at least as fine as `level`.
-    pub fn level_for(&self, level: usize) -> Option<usize> {
+    pub(crate) fn level_for(&self, level: usize) -> Option<usize> {
         self.rungs.iter().map(|r| r.level).find(|&l| l >= level)
     }
 

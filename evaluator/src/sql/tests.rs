@@ -80,7 +80,7 @@ fn words_of_sql_are_names_of_dimensions_and_amounts() {
         let name = super::quoted(word);
         let cube = Cube { dimensions: vec![plain(word, &["a", "b"])] };
         let text = format!(
-            "SELECT {name}, COUNT(*) FROM {name} WHERE {name} = 'a' GROUP BY {name} ORDER BY {name} LIMIT 3"
+            "SELECT {name}, COUNT(*) AS n FROM {name} WHERE {name} = 'a' GROUP BY {name} ORDER BY {name} LIMIT 3"
         );
         Query::parse(&text, &cube).unwrap_or_else(|e| panic!("{text}: {e}"));
         let quantity = std::sync::Arc::new(crate::cube::Quantity {

@@ -164,7 +164,7 @@ pub(crate) fn fingerprint(spec: &Spec, cube: &Cube, tables: &[Cuboid]) -> u64 {
         }
     }
     if let Some(data) = spec.data.as_ref().filter(|data| !data.blanks.is_plain()) {
-        say(&format!("{:?}", data.blanks));
+        say(&format!("{:?}, and equal numbers", data.blanks));
     }
     spec.zeros.iter().for_each(|zero| say(&zero.condition));
     for AmountSpec { quantity, columns, square, clamping, .. } in spec.summed() {

@@ -117,12 +117,13 @@ impl Answered {
     }
 }
 
-/// What is exact has as many decimals as its parts, of which fifteen digits tell all below a million: where the last three of these are zeros, what comes
-/// behind them is rounding.
+/// What is exact has few decimals, as its parts have: where a double below a million is its first fifteen digits to the last bits, and the last three of these
+/// are zeros, what stands behind them was left by rounding.
 fn without_dust(x: f64) -> f64 {
     let text = format!("{x:.14e}");
     let short = x.abs() < 1e6 && text.split_once('e').is_some_and(|(digits, _)| digits.ends_with("000"));
-    if short { text.parse().unwrap_or(x) } else { x }
+    let rounded = if short { text.parse().unwrap_or(x) } else { x };
+    if (rounded - x).abs() <= 8.0 * f64::EPSILON * x.abs() { rounded } else { x }
 }
 
 /// The law of a figure's error.
@@ -390,6 +391,19 @@ mod tests {
     use super::*;
     use crate::cube::{Filter, NoValue, Quantity};
     use crate::sql::Expr;
+
+    #[test]
+    fn rounding_leaves_no_dust() {
+        for (x, short) in
+            [(0.1 + 0.2, 0.3), (1.0 - 0.9, 0.1), (0.09999999999999998, 0.1), (-4.35 * 100.0, -435.0)]
+        {
+            assert_eq!(without_dust(x), short, "{x:?}");
+        }
+        for x in [1.0 / 3.0, 100.0 / 3.0, 1e14 + 0.5, 0.0, -7.0, 1e300, f64::INFINITY] {
+            assert_eq!(without_dust(x), x, "{x:?}");
+        }
+        assert!(without_dust(f64::NAN).is_nan());
+    }
 
     /// From -300 to 300 in steps of 2 a sum is its whole numbers, once each: no units all the same, so no prior of counts fits it.
     #[test]

@@ -107,7 +107,7 @@ impl Channels {
         let block = &recovery.plan().only().measurements.get(at)?.block;
         let name = &beside.subject.quantity()?.name;
         let what = match beside.subject {
-            Summand::Valued(_) => format!("rows with a value of {name}"),
+            Summand::Valued(_) => format!("rows with {name}"),
             Summand::Squares(_) => format!("squares of {name}"),
             Summand::Sum(_) | Summand::Rows => name.clone(),
         };
