@@ -143,7 +143,7 @@ pub fn rows(data: &[u8], end: &str) {
         read.err().into_iter().chain(checked.err()).for_each(|error| drop(error.to_string()));
     }
     match end {
-        "csv" => drop(margins::spec::draft(std::slice::from_ref(&path), &path, ROOM.0.path())),
+        "csv" => drop(margins::spec::draft(&[path.as_path().into()], &path, ROOM.0.path(), None)),
         _ => {
             let begin = |columns| {
                 margins::spec::Drawn::new(columns).map_err(|_| margins::secret::ingest::IngestError::NoHeader)

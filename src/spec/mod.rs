@@ -49,7 +49,8 @@ pub(crate) use day_format::{DayFormat, clock};
 pub use diagnostic::{Diagnostic, SpecErrors};
 pub(crate) use digits::Digits;
 #[cfg(feature = "compile")]
-pub use draft::{DraftError, Drawn, Holds, Part, draft};
+pub(crate) use draft::Part;
+pub use draft::{DraftError, Drawn, Holds, draft};
 pub use parse::parse;
 pub(crate) use parse::{MOST_EFFORT, parse_within, size as size_of};
 pub(crate) use projection::size;

@@ -35,21 +35,21 @@ pub(crate) fn expected_counts() {
             bodies[at].1 = change(std::str::from_utf8(&bodies[at].1).unwrap());
         }))
     };
-    // A remark is no weight; the weights are.
+    // A remark is no count; the counts are.
     assert_eq!(with(&|text| text.replace("# from", "# not from").into_bytes()).0, "verified");
     for (what, why, change) in [
         (
-            "a weight",
+            "other counts",
             "tables",
             (&|text: &str| {
                 let line = text.lines().find(|l| l.ends_with(" sex")).unwrap();
-                text.replace(line, "0.5 sex").into_bytes()
+                text.replace(line, "4,9 sex").into_bytes()
             }) as &dyn Fn(&str) -> Vec<u8>,
         ),
-        ("no weight", "it has no weight for `age`", &|text: &str| text.replace(" age", " ages").into_bytes()),
-        ("the weight 0", "it has no weight for `sex`", &|text: &str| {
+        ("no counts", "it says nothing of `age`", &|text: &str| text.replace(" age", " ages").into_bytes()),
+        ("another number of counts", "it has no 2 counts for `sex`", &|text: &str| {
             let line = text.lines().find(|l| l.ends_with(" sex")).unwrap();
-            text.replace(line, "0 sex").into_bytes()
+            text.replace(line, "4*3 sex").into_bytes()
         }),
         ("another floor", "its first line is not", &|text: &str| {
             text.replace("count, 2)", "count, 3)").into_bytes()

@@ -50,6 +50,8 @@ struct Argument {
     undecided: Vec<(Column, Fate, Filter)>,
 }
 
+/// What there is, for those who know it by another name.
+pub(super) const QUANTILES: &str = "possible are MEDIAN(age) and QUANTILE(age, 0.9), of a dimension whose categories are numbers or do not overlap";
 const POSSIBLE: &str =
     "possible are COUNT(*), SUM and AVG of a numeric dimension or a CASE, and + - * / of them";
 
@@ -74,7 +76,7 @@ impl Figures<'_> {
                     }
                     None => SqlError::new(format!("{} cannot be asked of a release", named(expr))).help(
                         match &expr.node {
-                            Node::Foreign("WITHIN GROUP") => super::quantile::POSSIBLE,
+                            Node::Foreign("WITHIN GROUP") => QUANTILES,
                             _ => POSSIBLE,
                         },
                     ),
@@ -574,7 +576,7 @@ fn not_possible(function: &Function, expr: &tree::Expr) -> SqlError {
     };
     let name = function.name.to_ascii_lowercase();
     let quantile = ["percentile", "quantile", "median"].iter().any(|part| name.contains(part));
-    let possible = if quantile { super::quantile::POSSIBLE } else { POSSIBLE };
+    let possible = if quantile { QUANTILES } else { POSSIBLE };
     SqlError::new(format!("{what} cannot be asked of a release")).at(expr.span()).help(possible)
 }
 

@@ -2,13 +2,10 @@
 
 use super::Fate;
 use super::error::SqlError;
-use super::figure::Figures;
+use super::figure::{Figures, QUANTILES};
 use super::literal::{Literal, literal};
 use super::tree::{self, Args, Node};
 use crate::cube::{Filter, Level, Number};
-
-/// What there is, for those who know it by another name.
-pub(super) const POSSIBLE: &str = "possible are MEDIAN(age) and QUANTILE(age, 0.9), of a dimension whose categories are numbers or do not overlap";
 
 impl Figures<'_> {
     /// The level and the share of `MEDIAN(age)` or `QUANTILE(age, 0.9)`; `None` for anything else.
@@ -55,7 +52,7 @@ impl Figures<'_> {
                 "categories of {name} overlap: a quantile has no place among them"
             ))
             .at(of.span())
-            .help(POSSIBLE));
+            .help(QUANTILES));
         }
         let unknown: Vec<bool> = (0..level.len()).map(|node| level.number(node) == Number::Unknown).collect();
         let dimension = &self.names.cube.dimensions[column.dim];

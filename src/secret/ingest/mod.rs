@@ -55,7 +55,7 @@ pub(crate) use check::Problem;
 pub(crate) use check::{Report, check};
 pub(in crate::secret) use chunk::{CHUNK, Chunk};
 pub use error::IngestError;
-pub use files::Origin;
+pub(crate) use files::Origin;
 pub(crate) use files::{DataFile, files, files_of, format};
 pub use frame::{Frame, Held};
 pub use memory::{Means, Memory};
@@ -64,7 +64,7 @@ pub(crate) use numbers::Number;
 pub(in crate::secret) use numbers::numbers;
 #[cfg(feature = "parquet")]
 pub(crate) use parquet::all::all as all_of_parquet;
-pub use piped::Piped;
+pub(crate) use piped::Piped;
 pub use rows::Rows;
 pub(in crate::secret) use rows::{Codes, Values};
 pub(in crate::secret) use run::{Settings, Take};

@@ -28,7 +28,7 @@ use nested::Nested;
 use std::collections::BTreeSet;
 use std::path::Path;
 use survey::{Survey, hash};
-pub use text::Part;
+pub(crate) use text::Part;
 
 /// What a file's types say of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
