@@ -31,6 +31,7 @@ from ._margins import (
     plan,
     release,
 )
+from ._verbs import ask, check, export, init, keygen, page
 
 __all__ = [
     "Answer",
@@ -49,7 +50,13 @@ __all__ = [
     "Table",
     "VerificationError",
     "__version__",
+    "ask",
+    "check",
+    "export",
+    "init",
+    "keygen",
     "open",
+    "page",
     "plan",
     "release",
 ]

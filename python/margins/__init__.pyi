@@ -58,6 +58,9 @@ class Answer:
         """All that a reader must be told beside the numbers, in sentences: the caveats first."""
     def column(self, name: str) -> List[_Cell]:
         """The values of one column, as rows have them."""
+    @property
+    def df(self) -> Any:
+        """As a pandas DataFrame."""
     def to_pandas(self) -> Any:
         """As a pandas DataFrame."""
     def to_polars(self) -> Any:
@@ -69,8 +72,13 @@ class Answer:
     def to_json(self) -> str:
         """As JSON, as `margins query --json` prints it."""
     def __len__(self) -> int: ...
+    @overload
     def __getitem__(self, at: int) -> dict[str, _Cell]: ...
+    @overload
+    def __getitem__(self, at: slice) -> "Answer": ...
     def __iter__(self) -> Iterator[dict[str, _Cell]]: ...
+    def plot(self, ax: Any = None, *, figure: Optional[str] = None, kind: Optional[str] = None) -> Any:
+        """Draws a figure with matplotlib, and gives its axes: bars with whiskers, or a line in its band along numbers and days."""
     def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
     def _repr_html_(self) -> str: ...
@@ -193,6 +201,8 @@ class Release:
         districts, a dict of these columns, or a data frame. `labels` shows what codes stand for beside them (`"only"` in their place);
         `reliability` adds coefficients of variation and their classes.
         """
+    def explain(self, sql: str) -> List[dict[str, Any]]:
+        """What the answer to a SELECT rests on, of its first rows, as `margins query --explain --json` has it."""
     def table(self, *levels: str, level: float = 0.95) -> Answer:
         """The table of these levels; without any the total."""
     def records(self, rows: Optional[int] = None, seed: int = 1) -> Records:
@@ -255,3 +265,21 @@ def release(
     threads: Optional[int] = None,
 ) -> Released:
     """Makes a signed release, and charges the ledger."""
+
+def init(data: _Path, out: Optional[_Path] = None) -> dict[str, Any]:
+    """Drafts a spec from a data file: `spec` is the draft, or `wrote` its file."""
+
+def check(spec: _Path, data: Optional[_Path] = None) -> dict[str, Any]:
+    """Everything in the data that keeps it from being released; its counts are PRIVATE, for the data's holder alone."""
+
+def keygen(out: _Path = "agency.key", passphrase: bool = True) -> dict[str, Any]:
+    """Makes a key; asks for its passphrase on the terminal, unless it is to have none."""
+
+def ask(spec: _Path, sql: str, within: Any = None, **options: Any) -> dict[str, Any]:
+    """Answers as precisely as asked, from the releases there are or for the least further budget."""
+
+def export(release: Union[Release, _Path], out: _Path, table: Union[str, Sequence[str], None] = None, format: str = "parquet", **options: Any) -> None:
+    """Writes a table or all tables of a release into a folder."""
+
+def page(release: Union[Release, _Path], out: _Path, public_key: Optional[str] = None, **options: Any) -> None:
+    """Writes a page that shows the release in a browser, verified with its key first."""

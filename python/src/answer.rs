@@ -4,9 +4,10 @@ use crate::{arrow, error};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use margins::render::{self, ColumnKind, ResultCell, ResultTable, Values};
-use pyo3::exceptions::{PyIndexError, PyKeyError};
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyIterator, PyList};
+use pyo3::types::{PyCapsule, PyDict, PyIterator, PyList, PySlice};
+use pythonize::{depythonize, pythonize};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -48,7 +49,8 @@ impl Figure {
 }
 
 /// An answer: a sequence of rows, each a dict by the names of the columns.
-#[pyclass(frozen, sequence, module = "margins")]
+#[pyclass(frozen, sequence, skip_from_py_object, module = "margins")]
+#[derive(Clone)]
 pub struct Answer {
     table: ResultTable,
     /// From which releases.
@@ -82,8 +84,7 @@ impl Answer {
     /// The answer with its first rows, and what is missing of it.
     fn shortened(&self) -> Option<(ResultTable, String)> {
         let more = self.table.rows.len().checked_sub(SHOWN).filter(|more| *more > 0)?;
-        let mut table = self.table.clone();
-        table.rows.truncate(SHOWN);
+        let table = self.table.of_rows(0..SHOWN);
         Some((table, format!("… and {more} more rows")))
     }
 
@@ -149,10 +150,60 @@ impl Answer {
         self.table.rows.len()
     }
 
-    fn __getitem__<'py>(&self, py: Python<'py>, at: isize) -> PyResult<Bound<'py, PyDict>> {
+    /// A row, or of a slice the answer with these rows.
+    fn __getitem__<'py>(&self, at: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = at.py();
+        if let Ok(slice) = at.cast::<PySlice>() {
+            let of = slice.indices(isize::try_from(self.table.rows.len())?)?;
+            let rows = (0..of.slicelength).filter_map(|i| usize::try_from(of.start + of.step * isize::try_from(i).ok()?).ok());
+            let some = Answer { table: self.table.of_rows(rows), about: self.about.clone() };
+            return Ok(Bound::new(py, some)?.into_any());
+        }
+        let at: isize = at.extract().map_err(|_| PyTypeError::new_err("rows have whole numbers; columns are those of `column(name)`"))?;
         let at = if at < 0 { self.table.rows.len().checked_add_signed(at) } else { usize::try_from(at).ok() };
         let cells = at.and_then(|at| self.table.rows.get(at));
-        self.row(py, cells.ok_or_else(|| PyIndexError::new_err("the answer has no such row"))?)
+        let row = self.row(py, cells.ok_or_else(|| PyIndexError::new_err("the answer has no such row"))?)?;
+        Ok(row.into_any())
+    }
+
+    /// Nothing changes an answer, so a copy of it is itself.
+    fn __copy__(own: Py<Self>) -> Py<Self> {
+        own
+    }
+
+    fn __deepcopy__(own: Py<Self>, memo: &Bound<'_, PyAny>) -> Py<Self> {
+        let _ = memo;
+        own
+    }
+
+    /// For pickle: all that it is, without its release.
+    fn __reduce__<'py>(own: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>, String))> {
+        let (py, this) = (own.py(), own.get());
+        let state = pythonize(py, &this.table)?;
+        let about = serde_json::to_string(&this.about).map_err(error::of)?;
+        Ok((own.get_type().getattr("_of")?, (state, about)))
+    }
+
+    #[staticmethod]
+    fn _of(state: &Bound<'_, PyAny>, about: &str) -> PyResult<Answer> {
+        let wrong = |e: &dyn std::fmt::Display| PyValueError::new_err(format!("this is no pickled answer: {e}"));
+        let table: ResultTable = depythonize(state).map_err(|e| wrong(&e))?;
+        let about = serde_json::from_str(about).map_err(|e| wrong(&e))?;
+        if table.rows.iter().any(|row| row.len() != table.columns.len()) {
+            return Err(wrong(&"its rows have not as many cells as there are columns"));
+        }
+        Ok(Answer { table, about })
+    }
+
+    /// Draws the figures with matplotlib, and gives its axes: bars with whiskers, or a line in its band along numbers and days.
+    #[pyo3(signature = (ax=None, *, figure=None, kind=None))]
+    fn plot<'py>(
+        own: &Bound<'py, Self>,
+        ax: Option<Bound<'py, PyAny>>,
+        figure: Option<Bound<'py, PyAny>>,
+        kind: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        own.py().import("margins._plot")?.call_method1("plot", (own, ax, figure, kind))
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
@@ -168,6 +219,12 @@ impl Answer {
         let rows = self.table.rows.iter();
         let values = rows.map(|cells| self.row(py, cells)?.get_item(name)).collect::<PyResult<Vec<_>>>()?;
         PyList::new(py, values.into_iter().flatten())
+    }
+
+    /// As a pandas DataFrame.
+    #[getter]
+    fn df<'py>(own: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Answer::to_pandas(own)
     }
 
     /// As a pandas DataFrame.

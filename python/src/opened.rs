@@ -286,6 +286,13 @@ impl Release {
         ask(py, release, sql, options)
     }
 
+    /// What the answer to a SELECT rests on, of its first rows: which measurements, with what weights, and what would narrow it.
+    fn explain<'py>(&self, py: Python<'py>, sql: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (sql, release) = (given::text("sql", sql)?, self.release.clone());
+        let explained = reading(py, move || release.explain(&sql))?;
+        error::objects(py, &explained.to_string())
+    }
+
     /// The table of these levels: `release.table("sex", "age.band")`; without any the total.
     #[pyo3(signature = (*levels, level=None))]
     fn table(&self, py: Python<'_>, levels: &Bound<'_, PyTuple>, level: Given<'_, '_>) -> PyResult<Answer> {

@@ -40,7 +40,10 @@ pub(super) fn blocks(spec: &Spec, plan: &Plan) -> bool {
 /// The same of one channel, some of whose tables are exact.
 fn of_channel(spec: &Spec, measure: Measure, channel: &Channel, exact: &[Cuboid]) -> bool {
     // Sums are planned by these alone.
-    let of_sums = matches!(measure, Measure::Residual | Measure::Queries | Measure::Base | Measure::Bases);
+    let of_sums = matches!(
+        measure,
+        Measure::Residual | Measure::Queries | Measure::Base | Measure::Tables | Measure::Bases
+    );
     if channel.subject != Subject::Rows && !of_sums {
         return false;
     }

@@ -22,7 +22,7 @@ use std::convert::Infallible;
 
 /// A design with what it costs.
 #[derive(Debug, Clone)]
-pub(crate) struct Designed {
+pub struct Designed {
     /// What decides the projection but the seed.
     pub design: Design,
     /// Its exact cost ρ.
