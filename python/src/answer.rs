@@ -155,11 +155,14 @@ impl Answer {
         let py = at.py();
         if let Ok(slice) = at.cast::<PySlice>() {
             let of = slice.indices(isize::try_from(self.table.rows.len())?)?;
-            let rows = (0..of.slicelength).filter_map(|i| usize::try_from(of.start + of.step * isize::try_from(i).ok()?).ok());
+            let rows = (0..of.slicelength)
+                .filter_map(|i| usize::try_from(of.start + of.step * isize::try_from(i).ok()?).ok());
             let some = Answer { table: self.table.of_rows(rows), about: self.about.clone() };
             return Ok(Bound::new(py, some)?.into_any());
         }
-        let at: isize = at.extract().map_err(|_| PyTypeError::new_err("rows have whole numbers; columns are those of `column(name)`"))?;
+        let at: isize = at.extract().map_err(|_| {
+            PyTypeError::new_err("rows have whole numbers; columns are those of `column(name)`")
+        })?;
         let at = if at < 0 { self.table.rows.len().checked_add_signed(at) } else { usize::try_from(at).ok() };
         let cells = at.and_then(|at| self.table.rows.get(at));
         let row = self.row(py, cells.ok_or_else(|| PyIndexError::new_err("the answer has no such row"))?)?;
@@ -186,7 +189,8 @@ impl Answer {
 
     #[staticmethod]
     fn _of(state: &Bound<'_, PyAny>, about: &str) -> PyResult<Answer> {
-        let wrong = |e: &dyn std::fmt::Display| PyValueError::new_err(format!("this is no pickled answer: {e}"));
+        let wrong =
+            |e: &dyn std::fmt::Display| PyValueError::new_err(format!("this is no pickled answer: {e}"));
         let table: ResultTable = depythonize(state).map_err(|e| wrong(&e))?;
         let about = serde_json::from_str(about).map_err(|e| wrong(&e))?;
         if table.rows.iter().any(|row| row.len() != table.columns.len()) {

@@ -782,11 +782,9 @@ fn sums_are_measured_as_the_strategy_says() {
         let plan = crate::planner::plan(&spec.request().unwrap()).unwrap().plan;
         let same = |plan: &crate::plan::Plan| measured::blocks(&spec.planned(plan), plan);
         assert!(same(&plan) && plan.channels.len() == 5, "{measure}");
-        // Searched tables are of counts alone.
-        assert!(
-            !same(&crate::plan::Plan { measure: crate::plan::Measure::Tables, ..plan.clone() }),
-            "{measure}"
-        );
+        // Merged tables are of counts alone.
+        let merged = crate::plan::Plan { measure: crate::plan::Measure::Cluster, ..plan.clone() };
+        assert!(!same(&merged), "{measure}");
         for (at, channel) in plan.channels.iter().enumerate() {
             let mut other = plan.clone();
             let block = &mut other.channels[at].measurements[0].block;
