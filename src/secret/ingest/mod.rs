@@ -29,6 +29,8 @@ mod faults;
 mod fields;
 mod files;
 mod frame;
+#[cfg(fuzzing)]
+pub mod fuzzed;
 mod keyed;
 mod leak_check;
 mod lookup;
