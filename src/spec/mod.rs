@@ -48,8 +48,9 @@ mod zeros;
 pub(crate) use day_format::{DayFormat, clock};
 pub use diagnostic::{Diagnostic, SpecErrors};
 pub(crate) use digits::Digits;
-#[cfg(feature = "compile")]
+#[cfg(feature = "cli")]
 pub(crate) use draft::Part;
+#[cfg(feature = "compile")]
 pub use draft::{DraftError, Drawn, Holds, draft};
 pub use parse::parse;
 pub(crate) use parse::{MOST_EFFORT, parse_within, size as size_of};
