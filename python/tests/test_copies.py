@@ -74,7 +74,7 @@ def test_pictures(town):
     assert band is not town.query(AGES).plot(figure="mean") and town.query(AGES).plot(bars, figure="mean") is bars
     one = town.query("SELECT COUNT(*) FROM town").plot(kind="bars")
     assert len(one.patches) == 1
-    open_ended = town.query("SELECT sex, COUNT(*) / COUNT(*) FILTER (WHERE age > 98 AND work = 'employed') AS r FROM town GROUP BY sex")
+    open_ended = town.query("SELECT sex, COUNT(*) / COUNT(*) FILTER (WHERE age > 98) AS r FROM town GROUP BY sex")
     assert open_ended.plot() is not None
     with pytest.raises(ValueError, match="it has count, mean"):
         town.query(AGES).plot(figure="sex")
@@ -87,7 +87,7 @@ def test_pictures(town):
 def test_verbs(tmp_path, town, town_file, key):
     made = margins.keygen(tmp_path / "own.key", passphrase=False)
     assert (tmp_path / "own.pub").exists() and made
-    with pytest.raises(margins.Error, match="own.key"):
+    with pytest.raises(margins.Error, match="own.pub exists"):
         margins.keygen(tmp_path / "own.key", passphrase=False)
     margins.export(town, tmp_path / "all", format="csv")
     margins.export(town_file, tmp_path / "one", table=["sex", "age.band"], format="csv")
