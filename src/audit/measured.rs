@@ -3,7 +3,7 @@
 use crate::cube::Cuboid;
 use crate::exact::Rational;
 use crate::plan::{Block, Channel, Measure, Plan, Subject};
-use crate::spec::Spec;
+use crate::spec::{PLAN_SUMS, Spec};
 use std::collections::BTreeSet;
 
 /// Shares are told from scales, which are rounded.
@@ -39,12 +39,7 @@ pub(super) fn blocks(spec: &Spec, plan: &Plan) -> bool {
 
 /// The same of one channel, some of whose tables are exact.
 fn of_channel(spec: &Spec, measure: Measure, channel: &Channel, exact: &[Cuboid]) -> bool {
-    // Sums are planned by these alone.
-    let of_sums = matches!(
-        measure,
-        Measure::Residual | Measure::Queries | Measure::Base | Measure::Tables | Measure::Bases
-    );
-    if channel.subject != Subject::Rows && !of_sums {
+    if channel.subject != Subject::Rows && !PLAN_SUMS.contains(&measure) {
         return false;
     }
     let measured = &channel.measurements;

@@ -11,6 +11,7 @@ use crate::answer::{Answers, Evaluator};
 use crate::cube::{Cube, Cuboid, Quantity};
 use crate::plan::{Asks, Block, Subject, Table, Target};
 use crate::planner::closure::Spread;
+use crate::planner::objective::keeps;
 use crate::planner::predict::Prediction;
 use crate::planner::{self, Request};
 use crate::spec::{self, Spec};
@@ -156,9 +157,6 @@ fn known(request: &Request, out: &Answers) -> Vec<Option<Spread>> {
     known
 }
 
-/// What rounding a scale costs.
-const MET: f64 = 1e-6;
-
 /// Whether every table of counts and of sums has a margin, and what is out keeps all of them, by the laws of its noises.
 fn sums_are_known(request: &Request, out: &Answers) -> bool {
     let Ok(plan) = out.release().plan(out.cube()) else { return false };
@@ -197,7 +195,7 @@ fn sums_are_known(request: &Request, out: &Answers) -> bool {
         sums.iter().map(|(q, aims)| (*q, aims.iter().map(|(c, t)| (c, *t)).collect())).collect();
     let halves = Evaluator::half_widths(&cube, &plan, &counts, &sums);
     let kept = |(target, half): (&Target, &Option<f64>)| {
-        half.is_some_and(|half| half <= target.margin.to_f64() * (1.0 + MET))
+        half.is_some_and(|half| keeps(target.margin.to_f64(), half))
     };
     !all.is_empty() && all.len() == halves.len() && all.iter().zip(&halves).all(kept)
 }

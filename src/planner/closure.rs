@@ -212,7 +212,7 @@ impl Closure {
             return Cow::Borrowed(&axis.kinds[axis.rung_of[at.level]]);
         };
         let several = (0..cuboid.len()).filter(|&i| asked.sums(i).is_some()).count();
-        if let Some(alone) = sums.kinds().alone.as_ref().filter(|_| few && several == 1) {
+        if let Some(alone) = (few && several == 1).then(|| sums.kinds().alone()).flatten() {
             return Cow::Borrowed(alone);
         }
         if few {

@@ -81,6 +81,11 @@ impl Certificate {
 /// A target counts as met within what rounding a scale costs.
 pub(crate) const MET: f64 = 1e-6;
 
+/// Whether an interval of this half-width keeps a margin.
+pub(crate) fn keeps(margin: f64, half: f64) -> bool {
+    half <= margin * (1.0 + MET)
+}
+
 /// A table without a target keeps the standard error of its worst cell within this factor of what the plan of least total variance
 /// gives it at the same budget. Else it would pay for others' targets without limit, and nobody would have asked for that.
 pub(crate) const CARE: f64 = 4.0;

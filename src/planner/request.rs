@@ -56,7 +56,8 @@ pub struct Request {
     pub objective: Objective,
     /// For each workload table how precise it must be: as long as the workload.
     pub targets: Vec<Option<Target>>,
-    /// For each workload table what each of its cells weighs, in their order and one on average; nothing where all weigh alike. Empty where that is so of all tables.
+    /// For each workload table what each of its cells weighs, in their order and one on average; nothing where all weigh alike. May be empty where that is so
+    /// of all tables ([`Request::weighs_cells`]).
     pub by_cell: Vec<Arc<[f64]>>,
     /// Tables of the workload that are published without noise.
     pub exact: Vec<Cuboid>,
@@ -156,6 +157,11 @@ impl Request {
 }
 
 impl Request {
+    /// Whether any table's cells weigh each by itself.
+    pub(crate) fn weighs_cells(&self) -> bool {
+        self.by_cell.iter().any(|cells| !cells.is_empty())
+    }
+
     /// What each cell of workload table `t` weighs, where not all weigh alike.
     pub(crate) fn cells_of(&self, t: usize) -> Option<&[f64]> {
         self.by_cell.get(t).map(|cells| &**cells).filter(|cells| !cells.is_empty())

@@ -31,11 +31,9 @@ use crate::cube::{Cuboid, Frame};
 use crate::exact::Rational;
 use crate::plan::cost::{self, CostError};
 use crate::plan::{Channel, Measure, Noise, Objective, Plan, Subject, Table, round, subjects};
+use crate::spec::PLAN_SUMS;
 use std::cmp::Ordering;
 use std::sync::Arc;
-
-/// What `auto` looks at. The search over sets of tables is left out, which runs once a channel, unless it is asked for by its name.
-const LOOKED_AT: [Measure; 4] = [Measure::Residual, Measure::Queries, Measure::Base, Measure::Bases];
 
 /// With long tails: how often plans are made anew with the tails of the last one.
 const TAILS: usize = 3;
@@ -47,17 +45,20 @@ const PARTS: u128 = 1 << 20;
 pub(super) fn choose(request: &Request, look: Look) -> Result<Choice, PlanError> {
     let tables = request.workload.iter().chain(request.sums.iter().flat_map(|s| &s.tables));
     let more = { tables }.any(|t| !t.asks.is_cells());
-    let searched = Some(Measure::Tables).filter(|_| request.measure == Some(Measure::Tables));
-    let applies =
-        |m: &Measure| (LOOKED_AT.contains(m) || searched == Some(*m)) && (more || *m != Measure::Bases);
-    let measures: Vec<Measure> = match (request.measure, look) {
-        (Some(measure), Look::Needed) => vec![measure],
-        _ => LOOKED_AT.into_iter().chain(searched).collect(),
+    let applies = |m: &Measure| match m {
+        // The search over sets of tables runs once a channel: it is for those who ask for it by its name.
+        Measure::Tables => request.measure == Some(*m),
+        Measure::Bases => more,
+        _ => true,
     };
-    let measures = measures.into_iter().filter(applies);
-    if let Some(refused) = request.measure.filter(|m| !applies(m)) {
+    let applying: Vec<Measure> = PLAN_SUMS.into_iter().filter(applies).collect();
+    if let Some(refused) = request.measure.filter(|m| !applying.contains(m)) {
         return Err(PlanError::NotApplicable(refused.name(), NotApplicable::Sums));
     }
+    let measures = match (request.measure, look) {
+        (Some(measure), Look::Needed) => vec![measure],
+        _ => applying,
+    };
     let mut candidates = Vec::new();
     for measure in measures {
         let outcome = whole(request, measure).map(Arc::new);

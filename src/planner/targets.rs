@@ -7,7 +7,7 @@
 use super::alternate;
 use super::choice::plan;
 use super::context::Context;
-use super::objective::{MET, Objective};
+use super::objective::{MET, Objective, keeps};
 use super::planned::{PlanError, Planned};
 use super::request::Request;
 use super::search::single;
@@ -66,7 +66,7 @@ fn outcomes(request: &Request, planned: &Planned) -> Vec<Outcome> {
             let normal = || normal_ratio(planned, (table, target)).sqrt() * target.margin.to_f64();
             let (predicted, wanted) = (exact.unwrap_or_else(normal), target.margin.to_f64());
             let level = target.level.to_f64();
-            Outcome { table, sums: None, wanted, level, predicted, met: predicted <= wanted * (1.0 + MET) }
+            Outcome { table, sums: None, wanted, level, predicted, met: keeps(wanted, predicted) }
         })
         .chain(of_sums(planned))
         .collect()
@@ -84,7 +84,7 @@ pub(crate) fn kept(request: &Request, plan: &Plan) -> Option<usize> {
         return None;
     }
     let halves = Evaluator::half_widths(&request.cube, plan, &counts, &sums);
-    let met = |(target, half): (&Target, Option<f64>)| Some(half? <= target.margin.to_f64() * (1.0 + MET));
+    let met = |(target, half): (&Target, Option<f64>)| Some(keeps(target.margin.to_f64(), half?));
     each.iter().zip(halves).map(met).try_fold(0, |n, met| Some(n + usize::from(met?)))
 }
 
@@ -93,7 +93,7 @@ fn of_sums(planned: &Planned) -> impl Iterator<Item = Outcome> {
     planned.sums.iter().enumerate().flat_map(|(i, sums)| {
         sums.aimed.iter().map(move |a| {
             let (wanted, level, predicted) = (a.target.margin.to_f64(), a.target.level.to_f64(), a.margin);
-            let met = predicted <= wanted * (1.0 + MET);
+            let met = keeps(wanted, predicted);
             Outcome { table: a.table, sums: Some(i), wanted, level, predicted, met }
         })
     })

@@ -8,9 +8,13 @@ use super::suggest;
 use super::types::{AmountSpec, MOST_FACTORS, Privacy};
 use crate::cube::{Cuboid, MOST_PLACES, MOST_STEPS, NoValue, Quantity, Weighing};
 use crate::exact::Rational;
-use crate::plan::{Table, Target};
+use crate::plan::{Measure, Table, Target};
 use std::sync::Arc;
 use toml::de::DeValue;
+
+/// The strategies that plan sums beside counts: what the planner looks at, and what `verify` lets a file with sums say.
+pub(crate) const PLAN_SUMS: [Measure; 5] =
+    [Measure::Residual, Measure::Queries, Measure::Base, Measure::Bases, Measure::Tables];
 
 /// `missing`.
 pub(super) const MISSING: Words<NoValue> = &[

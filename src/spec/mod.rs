@@ -45,6 +45,7 @@ mod types;
 mod words;
 mod zeros;
 
+pub(crate) use amounts::PLAN_SUMS;
 pub(crate) use day_format::{DayFormat, clock};
 pub use diagnostic::{Diagnostic, SpecErrors};
 pub(crate) use digits::Digits;

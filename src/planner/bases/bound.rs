@@ -44,7 +44,7 @@ pub(crate) fn least(
     let rows = f64::from(request.max_rows);
     let factor = rows * rows / (2.0 * request.budget.to_f64());
     let value = match workload {
-        [table] if matches!(table.asks, Asks::Product(_)) && request.by_cell.is_empty() => {
+        [table] if matches!(table.asks, Asks::Product(_)) && !request.weighs_cells() => {
             one_table(table, frame)?
         }
         _ => Several::new(request, workload, frame, problem, chosen)?.bound()?,

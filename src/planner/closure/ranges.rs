@@ -35,10 +35,18 @@ pub(super) struct Sums {
 pub(super) struct Kinds {
     /// None of the others has a larger part in any component. Bounds, where there would be too many.
     pub front: Vec<Kind>,
-    /// More of them, for where no other dimension is asked for sums.
-    pub alone: Option<Vec<Kind>>,
+    /// More of them, made when they are asked for: only of what components told by bases add.
+    alone: Option<OnceLock<Vec<Kind>>>,
     /// All that differ, where they are not too many to list.
     pub all: Option<Vec<Kind>>,
+}
+
+impl Kinds {
+    /// More of them than in front, for where no other dimension is asked for sums.
+    pub(super) fn alone(&self) -> Option<&[Kind]> {
+        let all = self.all.as_ref()?;
+        Some(self.alone.as_ref()?.get_or_init(|| front(all, MOST_ALONE)))
+    }
 }
 
 /// A kind of query.
@@ -69,7 +77,7 @@ impl Sums {
         most: usize,
     ) -> Sums {
         let queries = asked.queries(axis.rungs[r].len() as u64);
-        let alone = Some(front(&all, MOST_ALONE));
+        let alone = Some(OnceLock::new());
         let kinds = OnceLock::from(Kinds { front: front(&all, most), alone, all: Some(all) });
         Sums { queries, mean, axis: axis.clone(), rung: r, asked: asked.clone(), kinds }
     }

@@ -91,8 +91,7 @@ pub enum NotApplicable {
     ScaleOutOfRange(String),
     /// Counts times the integer scale, with noise.
     #[error(
-        "with a billion rows the integers of {0} would not fit 64 bits: those of coarser levels are smaller, and so are those of an amount with \
-         a larger `step` or with `low` and `high` closer to each other"
+        "with a billion rows the integers of {0} would not fit 64 bits: those of coarser levels are smaller"
     )]
     IntegersTooLarge(String),
     /// The same of what rows have of a number, which is in steps.

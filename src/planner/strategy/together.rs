@@ -62,7 +62,7 @@ impl Strategy for Together {
             request.noise.squares()
                 && plain(request)
                 && cells <= MOST_CELLS
-                && (request.workload.iter().any(asks_for_sums) || !request.by_cell.is_empty())
+                && (request.workload.iter().any(asks_for_sums) || request.weighs_cells())
         })
     }
 

@@ -143,7 +143,7 @@ fn wider(
         let least = bound::least(request, &request.workload, ask.frame, &none, &[])?;
         Some((Among::Gaussian.words(), least))
     };
-    let most = if request.by_cell.is_empty() { MOST_CELLS } else { MOST_APART };
+    let most = if request.weighs_cells() { MOST_APART } else { MOST_CELLS };
     Some([tree(), (all <= most && dense <= MOST_DENSE).then(any).flatten()])
 }
 
@@ -195,9 +195,9 @@ fn dimensions(ask: &Ask, beside: &Told) -> Vec<Dimension> {
     let unequal = axes.filter(|(number, axis)| !axis.is_balanced() && open(*number));
     let of = |(number, axis): (usize, &Axis)| {
         // Nodes that are alike but for what they weigh are not.
-        let (axis, lumps) = match ask.request.by_cell.is_empty() {
-            true => axis.lump(0, &[0]),
-            false => (axis.clone(), axis.rungs.iter().map(|r| (0..r.len() as u32).collect()).collect()),
+        let (axis, lumps) = match ask.request.weighs_cells() {
+            true => (axis.clone(), axis.rungs.iter().map(|r| (0..r.len() as u32).collect()).collect()),
+            false => axis.lump(0, &[0]),
         };
         Dimension { number, axis, lumps }
     };
