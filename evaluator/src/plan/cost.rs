@@ -29,7 +29,7 @@ mod terms;
 
 pub use terms::{CostError, WorstCase};
 
-use super::{Block, Channel, Copy, Form, Measurement, Mode, Neighbours, Noise, Plan, Subject};
+use super::{Channel, Copy, Form, Measurement, Mode, Neighbours, Noise, Plan, Subject};
 use crate::cube::{Frame, Quantity};
 use crate::exact::Rational;
 #[cfg(feature = "faults")]
@@ -78,7 +78,7 @@ fn moved(
     if scale.is_zero() {
         return Err(CostError::NoNoise(index));
     }
-    if matches!(m.block, Block::Component(_) | Block::Based(_)) && !plan.noise.squares() {
+    if m.block.needs_squares() && !plan.noise.squares() {
         return Err(CostError::Squares(index));
     }
     let most = subject.most(plan.max_rows);

@@ -152,7 +152,18 @@ impl ResultTable {
 
     /// The same with these of its rows alone, in this order.
     pub fn of_rows(&self, rows: impl IntoIterator<Item = usize>) -> ResultTable {
-        let mut out = ResultTable { rows: Vec::new(), parts: Vec::new(), ..self.clone() };
+        // Rows are copied one by one: an answer may have many that nobody asks for.
+        let mut out = ResultTable {
+            columns: self.columns.clone(),
+            labels: self.labels.clone(),
+            rows: Vec::new(),
+            level: self.level,
+            methods: self.methods.clone(),
+            together: self.together.clone(),
+            caveats: self.caveats.clone(),
+            notes: self.notes.clone(),
+            parts: Vec::new(),
+        };
         for at in rows {
             let Some(row) = self.rows.get(at) else { continue };
             out.rows.push(row.clone());

@@ -209,7 +209,7 @@ fn show(f: ResultFigure, digits: Option<i32>) -> [String; 4] {
     ]
 }
 
-/// A number with so many decimals (at most four if the number is exact) and commas between thousands.
+/// A number with so many decimals (at most four if it is exact, nine if it is small as well) and commas between thousands.
 fn number(value: f64, digits: Option<i32>, round: impl Fn(f64) -> f64) -> String {
     if value.is_nan() {
         return "?".into();

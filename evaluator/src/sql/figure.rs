@@ -51,7 +51,7 @@ struct Argument {
 }
 
 /// What there is, for those who know it by another name.
-pub(super) const QUANTILES: &str = "possible are MEDIAN(age) and QUANTILE(age, 0.9), of a dimension whose categories are numbers or do not overlap";
+pub(super) const QUANTILES: &str = "possible are MEDIAN(age) and QUANTILE(age, 0.9), of a dimension whose categories are numbers, or bands that do not overlap";
 const POSSIBLE: &str =
     "possible are COUNT(*), SUM and AVG of a numeric dimension or a CASE, and + - * / of them";
 
@@ -141,6 +141,13 @@ impl Figures<'_> {
         figure
     }
 
+    /// Refuses a figure that counts rows where rows have weights.
+    pub(super) fn unweighted(&self, function: &Function, expr: &tree::Expr) -> Result<(), SqlError> {
+        let Some(weight) = self.names.weight() else { return Ok(()) };
+        let why = format!("{} counts rows, and here rows have the weights {}", function.name, weight.name);
+        Err(SqlError::new(why).at(expr.span()).help("ask for COUNT(*) by the values themselves"))
+    }
+
     /// COUNT, SUM or AVG: over the row's own group, or over the groups of a total.
     fn over(&mut self, name: Name, function: &Function, expr: &tree::Expr) -> Result<Expr, SqlError> {
         let of = match name {
@@ -154,15 +161,7 @@ impl Figures<'_> {
                 let of = self.total(function, expr)?;
                 let root_of = |variance| if root { Expr::Root(Box::new(variance)) } else { variance };
                 if of.amounts.is_empty() {
-                    if let Some(weight) = self.names.weight() {
-                        let why = format!(
-                            "{} counts rows, and here rows have the weights {}",
-                            function.name, weight.name
-                        );
-                        return Err(SqlError::new(why)
-                            .at(expr.span())
-                            .help("ask for COUNT(*) by the values themselves"));
-                    }
+                    self.unweighted(function, expr)?;
                     let present = self.present(function, expr)?.rows;
                     let parts =
                         from_middle(of.rows, &present).map_err(|e| SqlError::from(e).at(expr.span()))?;

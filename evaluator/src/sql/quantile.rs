@@ -20,15 +20,7 @@ impl Figures<'_> {
                 .at(expr.span())
                 .help("write MEDIAN(age), or QUANTILE(age, 0.9) with a share between 0 and 1; conditions belong in WHERE")
         };
-        if let Some(weight) = self.names.weight() {
-            let name = &weight.name;
-            return Err(SqlError::new(format!(
-                "{} counts rows, and here rows have the weights {name}",
-                function.name
-            ))
-            .at(expr.span())
-            .help("ask for COUNT(*) by the values themselves"));
-        }
+        self.unweighted(function, expr)?;
         let plain = function.over.is_none() && function.filter.is_none() && function.duplicates.is_none();
         let Args::List(list) = &function.args else { return Err(wrong()) };
         let (of, p) = match (&list[..], median && plain) {

@@ -50,16 +50,16 @@ fn clamped(
 ) -> Result<Vec<Caveat>, LawError> {
     let mut out = Vec::new();
     let mut seen: Vec<&Quantity> = Vec::new();
-    for quantity in asked.aggregates.iter().filter_map(|a| a.subject.quantity()) {
+    let quantities = || asked.aggregates.iter().filter_map(|a| a.subject.quantity());
+    if let Some(weighed) = quantities().find(|q| q.weighing != Weighing::Plain) {
+        let mut all = releases.iter().flat_map(|r| r.channels().quantities());
+        let weight = all.find(|q| q.weighing == Weighing::Weight);
+        let by = weight.as_ref().unwrap_or(weighed).name.clone();
+        out.push(Caveat::Weighted { by, period: period.map(str::to_owned) });
+    }
+    for quantity in quantities() {
         let known = seen.iter().any(|q| **q == **quantity);
         seen.push(quantity);
-        let weighted = out.iter().any(|c| matches!(c, Caveat::Weighted { .. }));
-        if quantity.weighing != Weighing::Plain && !weighted {
-            let mut all = releases.iter().flat_map(|r| r.channels().quantities());
-            let weight = all.find(|q| q.weighing == Weighing::Weight);
-            let by = weight.map_or_else(|| quantity.name.clone(), |q| q.name.clone());
-            out.push(Caveat::Weighted { by, period: period.map(str::to_owned) });
-        }
         let end = |at: usize| -> Result<Option<ResultFigure>, LawError> {
             let measured = releases.iter().filter_map(|r| r.moved_of(quantity));
             let measured = measured.filter_map(|ends| ends.get(at)).map(alone).collect();

@@ -177,16 +177,19 @@ impl Several {
         }
         let mut table = self.answer(sql, options)?;
         table.notes.extend(self.aside.iter().cloned());
-        if self.periods.len() > 1 && !self.columns.is_empty() {
+        let renamed = self.periods.len() > 1 && !self.columns.is_empty();
+        let labelled = options.naming != Naming::Codes;
+        let read = if renamed || labelled { self.read(sql) } else { Vec::new() };
+        if renamed {
             let all: Vec<usize> = (0..self.releases.len()).collect();
             // Columns are renamed from year to year, so that alone is no reason to refuse.
-            let note = self.read_otherwise(&all, &self.read(sql));
+            let note = self.read_otherwise(&all, &read);
             table.notes.extend(
                 note.map(|how| format!("By their specs {how}: compare them only if both mean the same.")),
             );
         }
-        if options.naming != Naming::Codes {
-            table.notes.extend(self.called_differently(sql));
+        if labelled {
+            table.notes.extend(self.called_differently(&read));
         }
         Ok(table)
     }
@@ -221,9 +224,8 @@ impl Several {
     }
 
     /// Where labels are shown and two releases have different ones for one code: the first of these codes.
-    fn called_differently(&self, sql: &str) -> Option<String> {
-        let read = self.read(sql);
-        let mut known = self.releases.iter().zip(&read).filter_map(|(r, q)| Some((r, q.as_ref().ok()?)));
+    fn called_differently(&self, read: &[Result<Query, QueryError>]) -> Option<String> {
+        let mut known = self.releases.iter().zip(read).filter_map(|(r, q)| Some((r, q.as_ref().ok()?)));
         let (first, query) = known.next()?;
         let level = |column: &SelectColumn| match column {
             SelectColumn::Group { level, .. } => Some(*level),

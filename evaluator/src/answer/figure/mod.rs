@@ -120,8 +120,11 @@ impl Answered {
 /// What is exact has few decimals, as its parts have: where a double below a million is its first fifteen digits to the last bits, and the last three of these
 /// are zeros, what stands behind them was left by rounding.
 fn without_dust(x: f64) -> f64 {
+    if x.fract() == 0.0 || !(x.abs() < 1e6) {
+        return x;
+    }
     let text = format!("{x:.14e}");
-    let short = x.abs() < 1e6 && text.split_once('e').is_some_and(|(digits, _)| digits.ends_with("000"));
+    let short = text.split_once('e').is_some_and(|(digits, _)| digits.ends_with("000"));
     let rounded = if short { text.parse().unwrap_or(x) } else { x };
     if (rounded - x).abs() <= 8.0 * f64::EPSILON * x.abs() { rounded } else { x }
 }

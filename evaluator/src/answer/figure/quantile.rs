@@ -21,7 +21,7 @@
 use super::Figure;
 use crate::answer::error::QueryError;
 use crate::answer::tell::Told;
-use crate::cube::{Cube, Filter, Level};
+use crate::cube::{Cube, Filter, Level, Number};
 use crate::joint::How;
 use crate::law::LawError;
 use crate::render::ResultFigure;
@@ -138,7 +138,8 @@ pub(crate) const METHOD: &str = "quantile: exact tests of the counts up to each 
 pub(crate) fn notes(query: &Query, cube: &Cube) -> impl Iterator<Item = (String, String)> {
     query.columns.iter().filter_map(|column| {
         let SelectColumn::Quantile { name, p, level } = column else { return None };
-        let several = level.of(cube).bounds.iter().flatten().any(|b| b.lo < b.hi);
+        let level = level.of(cube);
+        let several = (0..level.len()).any(|node| level.number(node) == Number::Several);
         let within = if several {
             " Its categories have several numbers: the estimate takes them to be spread evenly within theirs, the interval takes nothing for granted."
         } else {

@@ -97,6 +97,7 @@ impl Kind for Based {
     const NAME: &'static str = "basis";
     const FORM: Form = Form::Based;
     const SIGNED: bool = true;
+    const SQUARES: bool = true;
     const LUMPS: bool = true;
 
     fn cuboid(data: &Based) -> &Cuboid {

@@ -17,6 +17,7 @@ impl Kind for Component {
     const NAME: &'static str = "component";
     const FORM: Form = Form::Component;
     const SIGNED: bool = true;
+    const SQUARES: bool = true;
     const LUMPS: bool = true;
 
     fn cuboid(data: &Cuboid) -> &Cuboid {

@@ -38,6 +38,8 @@ pub(super) trait Kind {
     /// Whether two rows in different cells may move one of the integers in opposite directions: then changing a row can cost more
     /// than adding and removing one.
     const SIGNED: bool;
+    /// Whether its noise must count squares, so that nothing is known of what it costs under Laplace noise.
+    const SQUARES: bool = false;
     /// Whether the integers are alike under every exchange of siblings, so that nodes which a query cannot tell apart may be lumped.
     const LUMPS: bool;
 

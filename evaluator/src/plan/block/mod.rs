@@ -83,6 +83,11 @@ impl Block {
         of_kind!(self, _it, K::SIGNED)
     }
 
+    /// Whether its noise must count squares.
+    pub(crate) const fn needs_squares(&self) -> bool {
+        of_kind!(self, _it, K::SQUARES)
+    }
+
     /// Whether nodes of a dimension that a query cannot tell apart may be lumped.
     pub fn lumps(&self, dimension: usize) -> bool {
         of_kind!(self, it, K::lumps(it, dimension))
