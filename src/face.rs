@@ -350,7 +350,7 @@ impl Release {
         let explained = match &self.0 {
             Kind::Tables(several) => serde_json::to_value(several.explain(sql)?),
             Kind::Keys(_, questions) => {
-                serde_json::to_value(questions.explain(sql, 0.95, Estimator::Best, 3)?)
+                serde_json::to_value(questions.explain(sql, 0.95, Estimator::Best, EXPLAINED)?)
             }
         };
         Ok(explained.unwrap_or_default())
@@ -504,8 +504,11 @@ impl<'a> Row<'a> {
     }
 }
 
+/// Of an answer's rows so many are explained.
+pub(crate) const EXPLAINED: usize = 3;
+
 /// Releases that are asked together. What one name is in two columns of the data is told by the sealed specs, where this build reads them.
-fn together(releases: Vec<Answers>) -> Result<Several, QueryError> {
+pub(crate) fn together(releases: Vec<Answers>) -> Result<Several, QueryError> {
     let several = Several::new(releases)?;
     #[cfg(feature = "spec")]
     let several = several.reading(crate::spec::read_from);

@@ -79,6 +79,11 @@ fn part(file: &DataFile) -> Part<'_> {
 pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let folder = args.out.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
     let mut lists = Vec::new();
+    let there = |path: &Path| output::cannot_write(path, &"it exists, and nothing is replaced");
+    // Rows that come through a pipe come once.
+    if let Some(out) = args.out.as_deref().filter(|out| out.exists()) {
+        return Err(there(out));
+    }
     // What goes to standard output has no folder where lists could lie.
     let rows = Rows::named(&args.data, args.format, None)?;
     let draft = draft(&rows, folder, args.out.is_some().then_some(&mut lists))?;
@@ -90,8 +95,8 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
         lists.into_iter().map(|(name, text)| (folder.join(name), text)).collect();
     let files = lists.iter().map(|(path, text)| (path, text)).chain([(out, &draft)]);
     watch.whole(|| {
-        if let Some((there, _)) = files.clone().find(|(path, _)| path.exists()) {
-            return Err(output::cannot_write(there, &"it exists, and nothing is replaced"));
+        if let Some((path, _)) = files.clone().find(|(path, _)| path.exists()) {
+            return Err(there(path));
         }
         for (path, text) in files {
             let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);

@@ -9,7 +9,7 @@ use crate::audit;
 use crate::exact::Rational;
 use crate::ledger::proof::NO_HEAD;
 use crate::ledger::published::{Confirmed, Found, about, look, one_charge};
-use crate::ledger::{Bound, Chain, Charge, Ledger, LedgerError, default_path};
+use crate::ledger::{Bound, Chain, Charge, Ledger, LedgerError, default_path, is_hash};
 use crate::make::account;
 use crate::make::reserved::reserved;
 use crate::plan::Neighbours;
@@ -129,10 +129,8 @@ pub(super) fn run(args: &Args) -> Outcome {
 }
 
 /// Refuses a head that can be no line's.
-fn is_hash(head: Option<&String>) -> Result<(), Failure> {
-    let hash =
-        |text: &&String| text.len() == 64 && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
-    match head.filter(|text| !hash(text)) {
+fn head_is_hash(head: Option<&String>) -> Result<(), Failure> {
+    match head.filter(|text| !is_hash(text)) {
         None => Ok(()),
         Some(text) => Err(Failure::Message(format!(
             "`{}` is no head: a line's hash is 64 hexadecimal digits with small letters, as `margins ledger show` prints it",
@@ -265,7 +263,7 @@ fn text(chain: &Chain) -> String {
 struct Check(String, Option<bool>, String);
 
 fn check(args: &Verify) -> Outcome {
-    is_hash(args.head.as_ref())?;
+    head_is_hash(args.head.as_ref())?;
     let path = file(&args.id);
     // A ledger is read under its lock; a proof is a text that nobody writes to.
     let checks = match Ledger::read(&path) {

@@ -228,7 +228,11 @@ pub(super) fn unnamed(path: &Path) -> std::io::Result<tempfile::NamedTempFile> {
 
 /// Why a file cannot be written, with its name.
 pub(super) fn cannot_write(file: &Path, why: &dyn std::fmt::Display) -> Failure {
-    Failure::Message(format!("cannot write {}: {why}", path(file)))
+    Failure::Message(unwritten(file, why))
+}
+
+fn unwritten(file: &Path, why: &dyn std::fmt::Display) -> String {
+    format!("cannot write {}: {why}", path(file))
 }
 
 /// An open file of which every error says what it is called: whoever writes in it may do other things that fail.
@@ -248,7 +252,7 @@ impl Written {
     }
 
     fn named<T>(&self, done: std::io::Result<T>) -> std::io::Result<T> {
-        done.map_err(|e| std::io::Error::new(e.kind(), format!("cannot write {}: {e}", path(&self.path))))
+        done.map_err(|e| std::io::Error::new(e.kind(), unwritten(&self.path, &e)))
     }
 }
 

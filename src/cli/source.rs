@@ -26,9 +26,6 @@ pub(crate) struct Explanation {
     pub text: String,
 }
 
-/// Of an answer's rows so many are explained.
-const EXPLAINED: usize = 3;
-
 impl Source {
     /// Opens the files, refuses what their kind cannot be asked, and warns of noise that everybody knows.
     pub(super) fn open(args: &Args, files: &[String], watch: &Watch) -> Result<Source, Failure> {
@@ -69,7 +66,7 @@ impl Source {
         let releases = files.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let known = releases.iter().filter(|r| r.release().manifest().is_not_private());
         known.for_each(|r| warn(r.name()));
-        Ok(Source::Tables(Several::new(releases)?.reading(crate::spec::read_from), args.options()))
+        Ok(Source::Tables(crate::face::together(releases)?, args.options()))
     }
 
     fn projection(args: &Args, questions: Questions) -> Result<Source, Failure> {
@@ -119,7 +116,8 @@ impl Source {
                 Explanation { json: serde_json::to_value(&explained)?, text }
             }
             Source::Projection(p) => {
-                let explained = p.questions.explain(sql, p.options.level, p.estimator, EXPLAINED)?;
+                let explained =
+                    p.questions.explain(sql, p.options.level, p.estimator, crate::face::EXPLAINED)?;
                 let text = projection::explained(&p.questions, &explained, p.options.level);
                 Explanation { json: serde_json::to_value(&explained)?, text }
             }

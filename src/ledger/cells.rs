@@ -11,6 +11,7 @@
 //!
 //! All of it follows from plan, domain and spec, and so from a sealed release: [`Cells::of`] is what charges and what `ledger verify` recomputes.
 
+use super::hash::is_hash;
 use crate::cube::{Cube, Cuboid, Frame, Level};
 use crate::exact::Rational;
 use crate::plan::{Block, Channel, Neighbours, Plan, Rows, cost};
@@ -126,13 +127,12 @@ impl Cells {
 
     /// The rules that need nothing else.
     pub(super) fn sound(&self, neighbours: Neighbours) -> Result<(), String> {
-        let hash = |h: &str| h.len() == 64 && h.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
         let texts = [Some(&self.same.snapshot), self.same.period.as_ref()];
         let printable =
             |p: &String| (1..=100).contains(&p.chars().count()) && !p.chars().any(char::is_control);
         if !texts.into_iter().flatten().all(printable)
-            || !hash(&self.same.domain)
-            || !hash(&self.same.mapping)
+            || !is_hash(&self.same.domain)
+            || !is_hash(&self.same.mapping)
         {
             return Err("cells are of no snapshot, or of no domain".into());
         }

@@ -2,6 +2,7 @@
 
 use super::bound::Bound;
 use super::charge::Charge;
+use super::hash::{is_hash, is_hex};
 use crate::exact::Rational;
 use crate::plan::Neighbours;
 use crate::release::parts::sides;
@@ -54,14 +55,6 @@ pub(crate) struct Entry {
     /// base64. As the line names the one before, it signs all that is above it, the bound too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
-}
-
-fn is_hash(text: &str) -> bool {
-    is_hex(text, 64)
-}
-
-fn is_hex(text: &str, digits: usize) -> bool {
-    text.len() == digits && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 impl Entry {

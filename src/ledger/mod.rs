@@ -24,6 +24,7 @@ pub(crate) mod cells;
 mod chain;
 mod charge;
 mod entry;
+mod hash;
 pub(crate) mod proof;
 pub(crate) mod published;
 pub(crate) mod spent;
@@ -34,6 +35,7 @@ pub(crate) use bound::Bound;
 pub(crate) use chain::{Chain, MAX_LEDGER, ROOT};
 pub(crate) use charge::{Alone, Charge};
 pub(crate) use entry::{Entry, LEDGER_FORMAT, Said};
+pub(crate) use hash::is_hash;
 pub(crate) use spent::{Exact, Spent};
 
 use crate::exact::Rational;

@@ -122,7 +122,11 @@ fn make_signed(
     }
     account::all_charged(out, &ledger, &spec.account_name().id)?;
     account::not_forgotten(out).iter().for_each(|text| (options.warn)(text));
-    let own = spec.data.as_ref().map(|d| d.path.as_path()).filter(|_| options.rows.is_none());
+    let own = spec
+        .data
+        .as_ref()
+        .map(|d| d.path.as_path())
+        .filter(|_| options.rows.is_none() && options.piped.is_none());
     let data = options.counts.as_deref().or(options.data.as_deref()).or(own);
     let needed = [Some(ledger.as_path()), spec.file.as_deref(), options.key.as_deref(), data];
     let names = place::names(&spec);

@@ -38,7 +38,7 @@ pub(crate) fn read_from(release: &Release) -> BTreeMap<String, Vec<String>> {
 }
 
 /// By the names of dimensions and amounts, in small letters, the columns that a spec's text reads them from, in one order; of the weights also
-/// under an empty name. No more is read of it than that: lists of categories may be long.
+/// under an empty name. Nothing else of it is looked at, nor need it be a spec that this version reads.
 pub(crate) fn columns(text: &str) -> BTreeMap<String, Vec<String>> {
     let table: toml::Table = text.parse().unwrap_or_default();
     let entries = |key: &str| {

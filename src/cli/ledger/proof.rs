@@ -1,7 +1,7 @@
 //! `margins ledger proof`, and what `margins ledger verify` says of one.
 
 use super::{
-    Check, Failure, Outcome, Path, PathBuf, Verify, charged, file, is_hash, open, output, signers, whom,
+    Check, Failure, Outcome, Path, PathBuf, Verify, charged, file, head_is_hash, open, output, signers, whom,
 };
 use crate::ledger::proof;
 use crate::ledger::published::{Found, became};
@@ -31,7 +31,7 @@ fn bytes(path: &Path) -> Result<String, Failure> {
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
-    is_hash(args.head.as_ref())?;
+    head_is_hash(args.head.as_ref())?;
     let path = file(&args.id);
     let text = bytes(&path)?;
     let chain = Chain::of(text.as_bytes()).map_err(|e| output::about(&path, &e))?;

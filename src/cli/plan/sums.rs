@@ -8,7 +8,7 @@ use crate::plan::Subject;
 use crate::planner::Planned;
 use crate::preview::sums::{each, errors, spread};
 use crate::release::Currency;
-use crate::spec::{Coding, Spec};
+use crate::spec::{Coding, Column, Spec};
 
 /// The largest standard error of a cell's sum, of each number.
 pub(crate) fn worst(job: &Job) -> Vec<(String, f64)> {
@@ -77,8 +77,8 @@ pub(super) fn text(spec: &Spec, planned: &Planned) -> String {
 /// Sums do not tell medians, and bins do.
 fn medians(spec: &Spec) -> String {
     let binned = |name: &String| {
-        let own = spec.columns.iter().filter(|c| c.column == *name);
-        { own }.any(|c| matches!(c.coding, Coding::Bins { .. } | Coding::Range { .. }))
+        let in_bins = |c: &Column| matches!(c.coding, Coding::Bins { .. } | Coding::Range { .. });
+        spec.columns.iter().any(|c| c.column == *name && in_bins(c))
     };
     let mut amounts = spec.summed().filter(|_| spec.summed().all(|a| a.quantity.weighing == Weighing::Plain));
     let found = amounts.find_map(|a| match &a.columns[..] {

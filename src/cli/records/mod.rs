@@ -106,7 +106,7 @@ fn open(files: &[PathBuf], watch: &Watch) -> Result<Several, Failure> {
     for known in releases.iter().filter(|r| r.release().manifest().is_not_private()) {
         output::say(&format!("warning: {} is NOT PRIVATE: its noise came from a fixed seed", known.name()));
     }
-    Ok(Several::new(releases)?.reading(crate::spec::read_from))
+    Ok(crate::face::together(releases)?)
 }
 
 /// Where the report of a CSV file lies.

@@ -43,12 +43,14 @@ pub(super) struct Coder<'s> {
 /// Ranges of at most so many numbers are looked up.
 const LISTED: i64 = 4096;
 
+/// No variant holds anything of the data: all is the spec's, and public.
 enum Domain<'s> {
     Labels(&'s HashMap<String, u32>),
     Range {
         lo: i64,
         hi: i64,
     },
+    /// The public edges, as the spec has them.
     Bins(&'s [f64]),
     Dates {
         first: i64,

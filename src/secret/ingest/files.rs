@@ -5,6 +5,7 @@ use super::keyed::{self, Key, Listed};
 use super::leak_check;
 use super::piped::Piped;
 use crate::spec::{Data, Format, Spec};
+use std::fmt;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -61,8 +62,8 @@ impl<'o> From<&'o PathBuf> for Origin<'o> {
     }
 }
 
-/// A file of rows.
-#[derive(Debug, Clone)]
+/// A file of rows. What its folders are called may be data.
+#[derive(Clone)]
 pub(crate) struct DataFile {
     /// Where it is; of what is in no file, what it is called.
     pub path: PathBuf,
@@ -81,6 +82,12 @@ pub(crate) struct DataFile {
 pub(super) enum Held {
     Memory(Text),
     Piped(Piped),
+}
+
+impl fmt::Debug for DataFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DataFile { <private> }")
+    }
 }
 
 impl DataFile {
@@ -162,7 +169,7 @@ impl DataFile {
 
 /// The files that `path` names, in the order of their names.
 ///
-/// A folder is all files in it but those whose names begin with `.` or `_`, which is how those who write folders mark what is no data. A
+/// A folder is all files in it, and in folders such as `year=2024`, but those whose names begin with `.` or `_`, which is how those who write folders mark what is no data. A
 /// path with `*`, `?` or `[…]` that is no file is a pattern. The spec's own format applies to its own file; otherwise the name's end
 /// says what a file is. Files of both formats side by side are refused, for the same rows may well be in both; and so is whatever might be data and
 /// would be left out.
@@ -251,8 +258,8 @@ fn pattern(path: &Path) -> Result<Option<Vec<Listed>>, IngestError> {
     let wild = |text: &str| text.contains(['*', '?', '[']);
     let Some(text) = path.to_str().filter(|text| wild(text)) else { return Ok(None) };
     let paths = glob::glob(text).map_err(|_| IngestError::Folder("is no pattern that can be read"))?;
-    let unreadable =
-        |e: glob::GlobError| IngestError::Open { path: e.path().into(), error: e.error().kind() };
+    // What a folder is called may be data: the pattern is named.
+    let unreadable = |e: glob::GlobError| IngestError::Open { path: path.into(), error: e.error().kind() };
     let mut listed = paths.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
     listed.sort();
     // Of folders that the pattern names itself nothing is said that other files would not share.

@@ -18,7 +18,8 @@ pub(crate) type Key = (String, Arc<Zeroizing<String>>);
 /// A file with the columns that its folders say.
 pub(super) type Listed = (PathBuf, Vec<Key>);
 
-/// All files of a folder, in the order of their names, but those whose names begin with `.` or `_`: those who write folders mark so what is no data.
+/// All files of a folder, in the order of their names, but those whose names begin with `.` or `_`, where these say no column: those who write
+/// folders mark so what is no data.
 pub(super) fn folder(path: &Path) -> Result<Vec<Listed>, IngestError> {
     let mut files = Vec::new();
     within(path, &[], &mut files)?;

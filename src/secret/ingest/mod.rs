@@ -78,6 +78,7 @@ use parquet::Groups;
 #[cfg(not(feature = "parquet"))]
 use parquet_off::Groups;
 use run::Run;
+use std::collections::BTreeSet;
 use unit::Bounding;
 use zeros::Zeros;
 
@@ -115,10 +116,15 @@ fn room_for_rows(spec: &Spec, from: Origin<'_>, memory: Memory) -> Result<(), In
     let mut rows = 0u64;
     for file in files(spec, from)? {
         rows = rows.saturating_add(match file.format {
-            // A cell is a byte at least, or what parts it from the next.
             // A byte may be any number of rows.
             Format::Csv if file.is_packed() => u64::MAX,
-            Format::Csv => file.size / (fields.dimensions.len() as u64).max(1),
+            // A cell is a byte at least, or what parts it from the next: of each column that is in the file, once.
+            Format::Csv => {
+                let in_file = |column: &&str| file.keys.iter().all(|(key, _)| key != column);
+                let own: BTreeSet<&str> =
+                    fields.dimensions.iter().map(|f| f.column).filter(in_file).collect();
+                file.size / (own.len() as u64).max(1)
+            }
             Format::Parquet => Groups::open(&file, &fields)?.rows(),
         });
     }

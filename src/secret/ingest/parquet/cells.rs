@@ -27,7 +27,9 @@ pub(super) enum Value<'p> {
     Time(i64, i64),
     /// The bytes of a whole number, and how many of its digits are behind the point. As bytes, for they need no room to be placed well.
     Decimal([u8; 16], u8),
+    /// As the file has it: it becomes its shortest text ([`Value::write`]), and nothing is reckoned with it.
     Single(f32),
+    /// Likewise.
     Double(f64),
 }
 
