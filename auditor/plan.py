@@ -4,7 +4,8 @@ import numpy as np
 
 from .wire import ascend, Wire, within
 
-STRATEGIES = "residual queries base hierarchy cluster tables given wavelet fourier matrix bases".split()
+STRATEGIES = ("residual queries base hierarchy cluster tables given wavelet fourier matrix bases "
+              "together").split()
 KINDS = "component table differences coefficients rows bases".split()
 
 
@@ -27,7 +28,7 @@ class Plan:
         self.neighbours = wire.one_of("add-remove", "substitute")
         self.max_rows = wire.unsigned(32)
         wire.must(self.max_rows >= 1, "gives a unit no row")
-        self.strategy = wire.one_of(*STRATEGIES, "together")
+        self.strategy = wire.one_of(*STRATEGIES)
         self.rule = wire.one_of("optimal", "uniform")
         self.levels = wire.list(lambda: wire.list(wire.byte))
         wire.must(len(self.levels) == len(domain), "does not say for each dimension which levels are in use")
@@ -70,6 +71,8 @@ class Plan:
     def _block(self):
         wire = self.wire
         block = Block(wire.one_of(*KINDS), self._table())
+        squares = self.noise == "gaussian" or block.kind not in ("component", "bases")
+        wire.must(squares, "measures components or bases, which need Gaussian noise, under another one")
         cells = self.domain.cells(block.table)
         wire.must(cells <= 1 << (20 if block.kind == "rows" else 34), "measures a table of too many cells")
         if block.kind == "rows":

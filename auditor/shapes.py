@@ -73,7 +73,9 @@ def _is(value, kind):
             return False
     if kind == "number":
         return type(value) in (int, Float) and math.isfinite(float(value))
-    return ratio(value) > 0 if kind == "exact" else ratio(value) is not None and "/" not in str(value)
+    must(kind in ("exact", "decimal"), f"there is no kind {kind}")
+    found = ratio(value)
+    return found > 0 if kind == "exact" else "/" not in str(value)
 
 
 def _table(value, kind, path):

@@ -23,7 +23,7 @@ def named(kind):
 
 
 def compare(schema, name):
-    fields = [field for field in SHAPES[name].split() if ":" in field and field[0] not in "=:"]
+    fields = [field for field in SHAPES[name].split() if ":" in field]
     kinds = {field.partition(":")[0].rstrip("?"): field.partition(":")[2] for field in fields}
     needed = {field.partition(":")[0] for field in fields if not field.partition(":")[0].endswith("?")}
     assert set(kinds) == set(schema["properties"]) and needed == set(schema.get("required", [])), name
