@@ -98,6 +98,8 @@ struct Asker<'a> {
     spec: Spec,
     ledger: Ledger,
     chain: Chain,
+    /// What lies in the folder, by the names of files, as it was found.
+    there: BTreeMap<PathBuf, There>,
     /// What has been looked at: its charge, and the recipient whose copy it is; and its manifest.
     seen: BTreeMap<(String, Option<String>), Manifest>,
     releases: Vec<Answers>,
@@ -110,6 +112,12 @@ struct Asker<'a> {
     /// Whether it was said that another run measures.
     waiting: bool,
     watch: Watch,
+}
+
+/// A file that was opened: it is what it was while its hash is.
+struct There {
+    blake3: String,
+    manifest: Manifest,
 }
 
 /// What became of a question.
@@ -248,7 +256,7 @@ impl<'a> Asker<'a> {
         account::not_forgotten(&args.out).iter().for_each(|text| output::warn(text));
         let ledger = Ledger::at(&path, &spec.account_name().id).map_err(|e| output::about(&path, &e))?;
         let ledger = ledger.watched(watch);
-        let (chain, seen) = (Chain::default(), BTreeMap::new());
+        let (chain, there, seen) = (Chain::default(), BTreeMap::new(), BTreeMap::new());
         let (releases, next, newest) = (Vec::new(), String::new(), PathBuf::new());
         let watch = watch.clone();
         let mut asker = Asker {
@@ -257,6 +265,7 @@ impl<'a> Asker<'a> {
             spec,
             chain,
             ledger,
+            there,
             seen,
             releases,
             next,
@@ -279,24 +288,39 @@ impl<'a> Asker<'a> {
     /// Opens what has been charged in the ledger since the last look.
     fn look(&mut self) -> Outcome {
         self.next = self.free();
-        let opened = account::releases(&self.args.out);
+        let (mut there, mut fresh) = (BTreeMap::new(), BTreeMap::new());
+        for file in account::files(&self.args.out) {
+            let Ok(blake3) = crate::files::open(&file).and_then(hash) else { continue };
+            let known = self.there.remove(&file).filter(|known| known.blake3 == blake3);
+            let Some(now) = known.or_else(|| {
+                // What cannot be opened was not sealed here, or is being written.
+                let release = Release::open(&file).ok()?;
+                let (blake3, manifest) = (release.blake3().ok()?, release.manifest().clone());
+                fresh.insert(file.clone(), release);
+                Some(There { blake3, manifest })
+            }) else {
+                continue;
+            };
+            there.insert(file, now);
+        }
+        self.there = there;
         // After the files: what is charged while they are opened is none of them.
         self.chain = self.ledger.chain()?;
         let mut found: Vec<(u64, Answers)> = Vec::new();
-        for (file, release) in opened {
-            let manifest = release.manifest();
+        for (file, There { blake3, manifest }) in &self.there {
             let Some(own) = manifest.account.as_ref().filter(|a| a.name.id == self.spec.account_name().id)
             else {
                 continue;
             };
-            if let Found::Not(why) = look(&self.chain, manifest, || release.blake3()) {
+            if let Found::Not(why) = look(&self.chain, manifest, || Ok(blake3.clone())) {
                 return Err(Failure::Message(format!(
                     "{} says it was charged to the account `{}`, but {why}. Nothing is spent before that is cleared up: \
                      margins ledger verify",
-                    output::path(&file),
+                    output::path(file),
                     own.name.id
                 )));
             }
+            let Some(release) = fresh.remove(file) else { continue };
             let recipient = manifest.recipient.as_ref().map(|r| r.name.clone());
             let line = own.line;
             let before = self.seen.insert((own.head.clone(), recipient), manifest.clone());
@@ -304,7 +328,7 @@ impl<'a> Asker<'a> {
                 return Err(Failure::Message(format!(
                     "{} and another file of {} name one charge, line {line} of the ledger of `{}`, which pays for one of them. Nothing is spent \
                      before that is cleared up: margins ledger verify",
-                    output::path(&file),
+                    output::path(file),
                     output::path(&self.args.out),
                     own.name.id
                 )));
@@ -554,6 +578,13 @@ impl<'a> Asker<'a> {
         };
         format!("within {within} at {percent} % cannot be had: {what}, and with it {best}")
     }
+}
+
+/// The BLAKE3 hash of a file.
+fn hash(file: std::fs::File) -> std::io::Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(file)?;
+    Ok(hasher.finalize().to_hex().to_string())
 }
 
 /// Whether two datasets of one period may be of the same rows: unless both name a snapshot, and not the same.

@@ -43,6 +43,19 @@ pub enum Need {
     More(f64),
 }
 
+/// Of some figures the one with the widest interval.
+#[derive(Debug, Clone, Copy, Default)]
+struct Widest {
+    figure: usize,
+    half: f64,
+    variance: f64,
+}
+
+impl Widest {
+    /// Of figures of which one is not told.
+    const UNTOLD: Widest = Widest { figure: 0, half: f64::INFINITY, variance: f64::INFINITY };
+}
+
 /// Searches end when the budget is known to one part in so many.
 const FINE: f64 = 1e5;
 
@@ -119,11 +132,15 @@ impl<'a> Question<'a> {
     }
 
     /// Of some figures the one with the widest interval, and half of that. Infinite where something is not told.
-    fn widest(&self, budget: Option<f64>, of: &[usize]) -> Result<(usize, f64), LawError> {
-        let Some(best) = self.best(budget, of)? else { return Ok((0, f64::INFINITY)) };
-        let reach = |(i, b): &(usize, Best)| (*i, b.reach(self.target.level));
-        let all: Vec<(usize, f64)> = best.par_iter().map(reach).collect();
-        Ok(all.into_iter().fold((0, 0.0), |most, one| if one.1 > most.1 { one } else { most }))
+    fn widest(&self, budget: Option<f64>, of: &[usize]) -> Result<Widest, LawError> {
+        let Some(best) = self.best(budget, of)? else { return Ok(Widest::UNTOLD) };
+        let one = |(figure, b): &(usize, Best)| Widest {
+            figure: *figure,
+            half: b.reach(self.target.level),
+            variance: b.law.variance(),
+        };
+        let all: Vec<Widest> = best.par_iter().map(one).collect();
+        Ok(all.into_iter().fold(Widest::default(), |most, one| if one.half > most.half { one } else { most }))
     }
 
     /// Whether the half-widths of some figures are narrow enough. No more laws are solved than it takes to know.
@@ -145,13 +162,13 @@ impl<'a> Question<'a> {
         if self.enough(None, &all)? {
             return Ok(Need::Nothing);
         }
-        let told = || self.widest(None, &all).map(|w| w.1);
+        let told = || self.widest(None, &all).map(|w| w.half);
         if most.is_zero() {
             return Ok(Need::More(told()?));
         }
         let there_is = most.to_f64();
         if !self.enough(Some(there_is), &all)? {
-            return Ok(Need::More(self.widest(Some(there_is), &all)?.1.min(told()?)));
+            return Ok(Need::More(self.widest(Some(there_is), &all)?.half.min(told()?)));
         }
         // As if the noise alone had to be that narrow.
         let (unit, within) = (self.unit.to_f64(), self.target.within);
@@ -166,7 +183,7 @@ impl<'a> Question<'a> {
             let Some(written) = round::up(budget).filter(|b| *b <= most) else {
                 return Ok(Need::Budget(most));
             };
-            let (figure, half) = self.widest(Some(written.to_f64()), &all)?;
+            let Widest { figure, half, .. } = self.widest(Some(written.to_f64()), &all)?;
             if half <= within {
                 return Ok(Need::Budget(written));
             }
@@ -179,16 +196,44 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// The least budget that is enough for some figures, by doublings and halvings from a guess; `most` is enough.
+    /// The least budget that is enough for some figures, to one part in [`FINE`]; `most` is enough.
+    ///
+    /// A half-width is a number of standard errors that changes little with the budget, and one over the variance grows nearly in proportion to it: so a few
+    /// half-widths lead next to the budget, and two more tell that it is. Where noise has few steps both are far from true, and doublings and halvings do the rest.
     fn least(&self, guess: f64, most: f64, of: &[usize]) -> Result<f64, LawError> {
         let enough = |budget: f64| self.enough(Some(budget), of);
-        let (mut low, mut high) = (0.0, guess.min(most));
-        while high < most && !enough(high)? {
-            (low, high) = (high, (high * 2.0).min(most));
+        let mut near = guess.min(most);
+        let mut before = (0.0, 0.0);
+        for _ in 0..6 {
+            let Widest { half, variance, .. } = self.widest(Some(near), of)?;
+            let wanted = 1.0 / (variance * (self.target.within / half).powi(2));
+            let here = (near, 1.0 / variance);
+            let next = near + (wanted - here.1) * (here.0 - before.0) / (here.1 - before.1);
+            before = here;
+            if !(next > 0.0 && next.is_finite()) {
+                break;
+            }
+            near = next.min(most);
+            if (near - here.0).abs() <= 0.2 / FINE * near {
+                break;
+            }
         }
-        while low == 0.0 && high > 1e-18 {
-            let less = high / 4.0;
-            if enough(less)? { high = less } else { low = less }
+        let (mut low, mut high, mut step) = (near, near, 0.4 / FINE);
+        if enough(near)? {
+            loop {
+                (low, step) = (high * (1.0 - step), (4.0 * step).min(0.75));
+                if low < 1e-18 || !enough(low)? {
+                    break;
+                }
+                high = low;
+            }
+        } else {
+            while high < most {
+                (low, high, step) = (high, (high * (1.0 + step)).min(most), (4.0 * step).min(1.0));
+                if high == most || enough(high)? {
+                    break;
+                }
+            }
         }
         while high - low > high / FINE {
             let middle = 0.5 * (low + high);

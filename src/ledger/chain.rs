@@ -10,6 +10,7 @@ use crate::release::{canonical, signature};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::Read;
+use std::sync::{Mutex, PoisonError};
 
 /// What stands for the line before the first one.
 pub(crate) const ROOT: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -67,28 +68,44 @@ impl Chain {
         if bytes.len() as u64 > MAX_LEDGER {
             return Err(LedgerError::TooLarge);
         }
-        Chain::of(&bytes)
+        // One release reads its ledger five times, and many questions in a row read it each time. Lines that are byte for byte those of the last
+        // reading were found good there: only what came after is checked.
+        static LAST: Mutex<(Vec<u8>, Chain)> = Mutex::new((Vec::new(), Chain { lines: Vec::new() }));
+        let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        let (known, chain) = match &*last() {
+            (known, chain) if bytes.starts_with(known) => (known.len(), chain.clone()),
+            _ => (0, Chain::default()),
+        };
+        let chain = chain.and(&bytes[known..])?;
+        *last() = (bytes, chain.clone());
+        Ok(chain)
     }
 
     /// The chain that is written in these bytes.
     pub(crate) fn of(bytes: &[u8]) -> Result<Chain, LedgerError> {
-        let mut chain = Chain::default();
-        let mut closed = HashSet::new();
-        let mut charged = HashSet::new();
-        for (i, line) in bytes.split_inclusive(|&b| b == b'\n').enumerate() {
-            let line_error = |why: String| LedgerError::Line { line: i + 1, why };
+        Chain::default().and(bytes)
+    }
+
+    /// The chain with the lines in these bytes after its own.
+    fn and(mut self, bytes: &[u8]) -> Result<Chain, LedgerError> {
+        let mut charged: HashSet<String> = self.charges().map(|(hash, _)| hash.to_owned()).collect();
+        let mut closed: HashSet<String> =
+            self.lines.iter().filter_map(|(_, e)| e.closed()).cloned().collect();
+        for line in bytes.split_inclusive(|&b| b == b'\n') {
+            let number = self.lines.len() + 1;
+            let line_error = |why: String| LedgerError::Line { line: number, why };
             if !line.ends_with(b"\n") {
-                return Err(LedgerError::Torn { line: i + 1, closing: chain.closes(line) });
+                return Err(LedgerError::Torn { line: number, closing: self.closes(line) });
             }
-            let entry = entry_of(line).map_err(|why| match i == 0 && is_first_kind(line) {
+            let entry = entry_of(line).map_err(|why| match number == 1 && is_first_kind(line) {
                 true => LedgerError::FirstKind,
                 false => line_error(why),
             })?;
-            if entry.previous != chain.head() {
-                return Err(LedgerError::Chain { line: i + 1 });
+            if entry.previous != self.head() {
+                return Err(LedgerError::Chain { line: number });
             }
             let hash = hash(&entry).map_err(|e| line_error(e.to_string()))?;
-            if let Said::Sealed { charge, .. } = &entry.said
+            if let Some(charge) = entry.closed()
                 && !(charged.contains(charge) && closed.insert(charge.clone()))
             {
                 return Err(line_error("it closes no open charge".into()));
@@ -96,10 +113,10 @@ impl Chain {
             if matches!(entry.said, Said::Charged(_)) {
                 charged.insert(hash.clone());
             }
-            chain.accepts(&entry).map_err(line_error)?;
-            chain.lines.push((hash, entry));
+            self.accepts(&entry).map_err(line_error)?;
+            self.lines.push((hash, entry));
         }
-        Ok(chain)
+        Ok(self)
     }
 
     /// Whether what is there of a line is of one that closes a charge. Of the first letters, which say nothing, the line before decides.
@@ -230,7 +247,7 @@ impl Chain {
 
     /// How many charges became no file.
     pub fn open(&self) -> usize {
-        let sealed = self.lines.iter().filter(|(_, e)| matches!(e.said, Said::Sealed { .. })).count();
+        let sealed = self.lines.iter().filter(|(_, e)| e.closed().is_some()).count();
         self.charges().count() - sealed
     }
 

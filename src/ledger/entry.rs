@@ -71,6 +71,14 @@ impl Entry {
         }
     }
 
+    /// The charge that this closes, if it closes one.
+    pub(super) fn closed(&self) -> Option<&String> {
+        match &self.said {
+            Said::Sealed { charge, .. } => Some(charge),
+            _ => None,
+        }
+    }
+
     /// The rules that need no other line.
     pub(super) fn sound(&self) -> Result<(), String> {
         let rule = |holds: bool, why: &str| if holds { Ok(()) } else { Err(why.to_owned()) };

@@ -322,9 +322,8 @@ impl Ledger {
         let files = files.iter().map(|f| (*f).to_owned()).collect();
         self.append(day, |chain| {
             let charge = receipt.charge.clone();
-            let closed = |e: &Entry| matches!(&e.said, Said::Sealed { charge: c, .. } if *c == charge);
             let open = chain.charges().any(|(hash, _)| hash == charge)
-                && !chain.lines().iter().any(|(_, e)| closed(e));
+                && !chain.lines().iter().any(|(_, e)| e.closed() == Some(&charge));
             match open {
                 true => Ok((Said::Sealed { charge, files }, Some(key))),
                 false => Err(LedgerError::Refused("it closes no open charge".into())),

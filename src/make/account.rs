@@ -48,20 +48,21 @@ pub(crate) fn not_forgotten(out: &Path) -> Option<String> {
     ))
 }
 
-/// The releases in a folder, by the names of their files. What cannot be opened was not sealed here, or is being written.
-pub(crate) fn releases(out: &Path) -> Vec<(PathBuf, Release)> {
+/// The files in a folder that have the name of a release, by their names.
+pub(crate) fn files(out: &Path) -> Vec<PathBuf> {
     let files = std::fs::read_dir(out).into_iter().flatten().flatten().map(|e| e.path());
-    let files = files.filter(|p| p.extension().is_some_and(|e| e == "margins") && p.is_file());
-    let mut opened: Vec<_> =
-        files.filter_map(|file| Some((file.clone(), Release::open(&file).ok()?))).collect();
-    opened.sort_by(|a, b| a.0.cmp(&b.0));
-    opened
+    let mut files: Vec<PathBuf> =
+        files.filter(|p| p.extension().is_some_and(|e| e == "margins") && p.is_file()).collect();
+    files.sort();
+    files
 }
 
 /// The releases in a folder that say they were charged to this account, and were not in this ledger: it was cut, or it is another one. With
 /// why. The ledger is read after the files are opened: what is charged and sealed meanwhile is none of them.
 pub(crate) fn elsewhere(out: &Path, ledger: &Path, id: &str) -> Vec<(PathBuf, String)> {
-    let releases = releases(out);
+    // What cannot be opened was not sealed here, or is being written.
+    let releases: Vec<_> =
+        files(out).into_iter().filter_map(|file| Release::open(&file).ok().map(|r| (file, r))).collect();
     // What cannot be read is refused where it is charged.
     let Ok(chain) = Ledger::at(ledger, id).and_then(|l| l.chain()) else { return Vec::new() };
     let not = |(file, release): (PathBuf, Release)| {
