@@ -110,11 +110,9 @@ class File:
             tag, index, offset, length = struct.unpack("<IIQQ", self.data[start:start + 24])
             must(offset == at and length <= min(1 << 30, end - at), "the sections do not follow each other")
             new = Section(tag, index, self.data[at:at + length], self.data[start + 24:start + 56])
-            if last and last.kind == new.kind:
-                ascends = tag == last.tag and index == last.index + 1
-            else:
-                ascends = index == 0 and (not last or last.kind < new.kind)
-            must(ascends, "the rows of the table do not ascend")
+            first = not last or last.kind < new.kind
+            follows = index == 0 if first else (tag, index) == (last.tag, last.index + 1)
+            must(follows, "the rows of the table do not ascend")
             sound = (tag >= CRITICAL) == (new.name is not None and new.name not in NOT_CRITICAL)
             sound &= self.version == 2 or new.name not in SECOND
             must(sound, "a section has a tag that it cannot have")

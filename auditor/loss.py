@@ -211,6 +211,5 @@ def converts(rho, eps, delta):
 
 def is_largest(rho, eps, delta):
     """Whether ρ is the largest for (ε, δ), or rounded down from it by no more than one part in 2^30."""
-    goal, rho, eps = math.log(delta), float(rho), float(eps)
-    slack = 1e-9 * (1 + abs(goal))
-    return log_delta(rho, eps) <= goal + slack and log_delta(rho * (1 + 2**-30), eps) >= goal - slack
+    goal, more = math.log(delta), log_delta(float(rho) * (1 + 2**-30), float(eps))
+    return converts(rho, eps, delta) and more >= goal - 1e-9 * (1 + abs(goal))

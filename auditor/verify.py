@@ -64,10 +64,9 @@ class Report:
     def _outside(self):
         """What needs the manifest alone."""
         file = self.file
-        if file.strange:
-            self.say("manifest", "failed", f"this format does not know its fields, or not so: {file.strange}")
-        else:
-            self.say("manifest", "passed", f"canonical, signed by {file.key.line}, and repeats the table")
+        strange = file.strange and f"this format does not know its fields, or not so: {file.strange}"
+        whole = f"canonical, signed by {file.key.line}, and repeats the table"
+        self.say("manifest", "failed" if strange else "passed", strange or whole)
         known, given = self.manifest["not_private"], self.key and self.key.line
         if known:
             self.say("privacy", "failed", "NOT PRIVATE: everybody knows the noise or the key")

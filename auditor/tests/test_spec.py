@@ -285,6 +285,8 @@ WAYS = {
                                  ' { name = "l", map = { o = [7, 6], n = [0, 1], m = [2, 3, 4, 5] } }]') + LEVEL,
     "labels": ROW.format('codes = 8\nother = "else"\nlevels = [{ name = "l", width = 4 }]\nlabels = { 0 = "none", l = { 0-3 = "young" } }') + LEVEL,
     "days": ROW.format('dates = [2024-01-30, "2024-03-02"]\nother = "else"') + '[[table]]\nof = ["age.month"]\n',
+    "halves of numbers that lie scattered": ROW.format('codes = 8\nlevels = [{ name = "l", map = { a = [0, 2, 4, 6], b = [1, 3, 5, 7] } }]').replace("base", "wavelet") + LEVEL,
+    "halves of neighbours": ROW.format('codes = 9\nother = "else"\nlevels = [{ name = "l", width = 5 }]').replace("base", "wavelet") + LEVEL,
     "one exact table for two reasons": ROW.format("codes = 8") + '[[table]]\nof = []\nexact = true\nreason = "one"\n[[table]]\nof = []\nexact = true\nreason = "two"\n',
 }
 
@@ -375,3 +377,102 @@ def test_a_key_that_is_not_there(honest, tmp_path):
     words = [sys.executable, "-m", "auditor", honest, "--key", tmp_path / "none.pub"]
     done = subprocess.run(words, capture_output=True, text=True, cwd=Path(__file__).parents[2])
     assert done.returncode == 2 and "none.pub" in done.stderr, done.stderr
+
+
+EARLIER = ROW.replace('"small"', '"earlier"').replace("[privacy]", '[dataset]\nid = "small"\n[privacy]').replace('measure = "base"\n', "") + '[[table]]\nof = ["sex", "age"]\n[[table]]\nof = ["area"]\n'
+AROUND = PEOPLE + '[[dimension]]\nname = "area"\nhierarchy = "areas.csv"\n'
+NOW = """name = "now"
+title = "Now"
+[data]
+path = "rows.csv"
+[dataset]
+id = "small"
+[privacy]
+unit = "row"
+{budget}
+{dimensions}[[table]]
+of = []
+[[table]]
+of = ["sex"]
+weight = "2/3"
+[[table]]
+of = ["sex", "{age}"]
+weight = 0.5
+[[table]]
+of = ["sex"]
+[[table]]
+of = ["area"]
+exact = true
+reason = "the law"
+[strategy]
+measure = "{measure}"
+objective = "relative"
+expected = {{ file = "earlier.margins", floor = {floor} }}
+{more}"""
+RELATIVE = {
+    "components": dict(budget='rho = "1/50"', measure="residual"),
+    "a floor that is a ratio": dict(budget="epsilon = 1", measure="queries", floor='"1/3"'),
+    "a floor above all counts": dict(budget="rho = 1", measure="base", floor=1e9),
+    "a tree": dict(budget="rho = 1", measure="tables", age="age.band"),
+    "weights of nodes": dict(budget="rho = 1", measure="auto", age="age.band"),
+    "halves of siblings that lie scattered": dict(budget="rho = 1", measure="wavelet"),
+    "copies": dict(budget="rho = 1", measure="residual", more='[[recipient]]\nname = "one"\nrho = 1\n[[recipient]]\nname = "two"\nrho = 0.5\n'),
+    "a category that was not there": dict(budget="rho = 1", measure="residual", dimensions=AROUND.replace('["F", "M"]', '["F", "M", "X"]')),
+}
+
+
+def relative(folder, **spec):
+    """The release of a year, and what is planned by its counts."""
+    made = released(folder, EARLIER.replace("[[dimension]]\nname = \"age\"\n{}", AROUND).replace('[[table]]\nof = ["age"]\n', ""))
+    assert [path.name for path in made] == ["earlier.margins"]
+    spec = {"age": "age", "floor": 2, "dimensions": AROUND, "more": "", **spec}
+    return [path for path in released(folder, NOW.format(**spec)) if path.name.startswith("now")]
+
+
+@pytest.mark.parametrize("kind", RELATIVE)
+def test_relative(kind, tmp_path):
+    """Weights of tables follow from the counts that were expected, which stand beside the spec."""
+    for path in relative(tmp_path, **RELATIVE[kind]):
+        mine, theirs = outcomes(path)
+        assert mine == theirs and ("spec", "passed") in mine
+
+
+def counted(old, new):
+    """Another line of what is expected."""
+    def change(sections, manifest):
+        at = next(section for section in sections if section[0] == 4 and section[2].startswith(b"margins expected"))
+        assert old in at[2]
+        at[2] = at[2].replace(old, new, 1)
+    return change
+
+
+OF = "expected 1: max(count, 2)"
+UNEXPECTED = {
+    "another weight": sealed("weight = 0.5", "weight = 0.6"),
+    "another floor": sealed("floor = 2", "floor = 3"),
+    "another floor in both": lambda *file: [change(*file) for change in (sealed("floor = 2", "floor = 3"), counted(OF.encode(), OF.replace("2", "3").encode()))],
+    "a floor in the attachment alone": counted(OF.encode(), OF.replace("2", "3").encode()),
+    "another count": counted(b" sex\n", b"9 sex\n"),
+    "no counts of a table": counted(b" sex\n", b" sec\n"),
+    "a count too many": counted(b" sex\n", b",1 sex\n"),
+    "very many counts": counted(b" sex\n", b"*999999999999 sex\n"),
+    "a count that is none": counted(b" sex\n", b",nan sex\n"),
+    "no objective": sealed('objective = "relative"', ""),
+    "another objective": sealed('objective = "relative"', 'objective = "total"'),
+    "nothing expected": sealed("expected = {", "# {"),
+}
+
+
+@pytest.fixture(scope="module")
+def expecting(tmp_path_factory):
+    (path,) = relative(tmp_path_factory.mktemp("relative"), **RELATIVE["components"])
+    return path
+
+
+@pytest.mark.parametrize("lie", UNEXPECTED)
+def test_what_was_not_expected(lie, expecting, tmp_path):
+    version, sections, manifest = forge.take(expecting.read_bytes())
+    UNEXPECTED[lie](sections, manifest)
+    (tmp_path / "now.margins").write_bytes(forge.make(version, sections, manifest))
+    mine, theirs = judged(tmp_path / "now.margins")
+    assert mine == theirs == "spec"
