@@ -60,10 +60,7 @@ class Domain(list):
 
     def join(self, tables):
         """The coarsest table that tells all of these."""
-        finest = {}
-        for d, level in itertools.chain(*tables):
-            finest[d] = max(level, finest.get(d, 0))
-        return tuple(sorted(finest.items()))
+        return tuple(dict(sorted(itertools.chain(*tables))).items())
 
     def cells(self, table):
         return math.prod(self[d].size(level) for d, level in table)

@@ -111,7 +111,7 @@ class Spec:
         get, columns, unit = said.get, said.get("columns"), self.privacy["unit"]
         ending = get("path", ".csv").lower().removesuffix(".gz").removesuffix(".zst").rpartition(".")[2]
         texts = {"delimiter", "quote", "columns", "encoding", "decimal", "thousands"} & set(said)
-        sound = {"csv": True, "parquet": not texts}.get(get("format", ending), False)
+        sound = {"csv": True, "parquet": not texts, "-": get("path") == "-"}.get(get("format", ending), False)
         sound &= get("delimiter", ",") != get("quote", '"') and get("decimal", ".") != get("thousands")
         used = {entry.get("column", entry["name"]) for entry in entries}
         used |= {one for key in ("column", "order") if unit != "row" for one in listed(unit.get(key, []))}

@@ -242,6 +242,14 @@ def test_lies(lie, honest, tmp_path):
     assert mine == theirs == what
 
 
+def test_rows_through_a_pipe(honest, tmp_path):
+    """What is on standard input the command may say."""
+    version, sections, manifest = forge.take(honest.read_bytes())
+    sealed('path = "rows.csv"', 'path = "-"')(sections, manifest)
+    (tmp_path / "small.margins").write_bytes(forge.make(version, sections, manifest))
+    assert judged(tmp_path / "small.margins") == (None, None)
+
+
 @pytest.mark.parametrize("where", ["(" * 20000 + "age = 1 AND sex = 'M'" + ")" * 20000, "NOT " * 15000 + "(age = 1 AND sex = 'M')",
                                    "(" * 65 + "age = 1 AND sex = 'M'" + ")" * 65], ids=["brackets", "NOT", "brackets too many"])
 def test_deep_conditions(where, honest, tmp_path):
@@ -377,6 +385,15 @@ def test_a_key_that_is_not_there(honest, tmp_path):
     words = [sys.executable, "-m", "auditor", honest, "--key", tmp_path / "none.pub"]
     done = subprocess.run(words, capture_output=True, text=True, cwd=Path(__file__).parents[2])
     assert done.returncode == 2 and "none.pub" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("budget", ["rho = 50", "rho = 100", "rho = 1000", "epsilon = 50\ndelta = 1e-9"])
+def test_next_to_no_noise(budget, tmp_path):
+    """What doubles do not tell is left open, and not called a lie."""
+    (path,) = released(tmp_path, ROW.format("codes = 8").replace("rho = 1", budget))
+    assert {outcome for _, outcome in outcomes(path)[1]} <= {"passed", "warning"}
+    report = Report(str(path))
+    assert report.verdict == "whole" and {check["what"] for check in report.checks if check["outcome"] == "unchecked"} <= {"manifest's claims", "content", "delta", "spec"}
 
 
 EARLIER = ROW.replace('"small"', '"earlier"').replace("[privacy]", '[dataset]\nid = "small"\n[privacy]').replace('measure = "base"\n', "") + '[[table]]\nof = ["sex", "age"]\n[[table]]\nof = ["area"]\n'

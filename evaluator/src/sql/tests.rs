@@ -395,6 +395,12 @@ fn refusals_in_short() {
         ),
         ("SELECT COUNT(*)", "FROM is missing", "SELECT", "name the release: FROM …"),
         (
+            "SELECT COUNT(*) FROM a UNION ALL SELECT COUNT(*) FROM b",
+            "UNION ALL joins several questions, and one is asked here",
+            "UNION",
+            "ask the SELECTs one by one, or combine their conditions with OR and AND",
+        ),
+        (
             "SELECT COUNT(*) FROM a UNION SELECT COUNT(*) FROM b",
             "UNION, EXCEPT and INTERSECT cannot be asked of a release",
             "UNION",
@@ -924,6 +930,7 @@ fn refused_figures() {
     let possible = "possible are COUNT(*), SUM and AVG of a numeric dimension or a CASE, and + - * / of them";
     for (column, message, help) in [
         ("COUNT(DISTINCT sex)", "COUNT with DISTINCT or ALL cannot be asked of a release", possible),
+        ("MEDIAN(age) + 1", "MEDIAN stands alone", "select it as a column of its own"),
         ("SKEWNESS(age)", "the function SKEWNESS cannot be asked of a release", possible),
         ("SUM(sex)", "sex has no numbers", possible),
         (
