@@ -25,10 +25,6 @@ NOT_PRIVATE = "RWR0TOycRz0cUe0S537v4VMiB75JoiMrJuy5lPkkqxOEycRPjI4rtxVb"
 MOST = {"exact": 4096, "zero": 1024, "attachment": 65536, "measurements": 65536, "sums": 65536}
 
 
-def hash_of(data):
-    return blake3(data).hexdigest()
-
-
 def _base64(text, letters):
     try:
         data = base64.b64decode(text, validate=True)
@@ -93,7 +89,7 @@ class File:
         self.name = self.manifest["about"]["name"]
         self.key = Key(self.manifest["signer"]["public_key"])
         named = f"margins release {self.name}, format {self.version}"
-        self.comment = f"{named}, blake3 of manifest {hash_of(text)}"
+        self.comment = f"{named}, blake3 of manifest {blake3(text).hexdigest()}"
         check_signature(self.key, text, data[end:], self.comment)
         self._says()
 

@@ -86,8 +86,8 @@ def decode(data):
         return (low, high, tag == 2) if tag else None
 
     def level():
-        labels = (text(), wire.list(text, 1, 1 << 24))
-        return Level(*labels, wire.list(lambda: wire.unsigned(32)), wire.list(bound))
+        number = lambda: wire.unsigned(32)
+        return Level(text(), wire.list(text, 1, 1 << 24), wire.list(number), wire.list(bound))
 
     text = lambda: harmless(wire.text(4096))
     domain = Domain(wire.list(lambda: Dimension(text(), wire.list(level, 1, 63)), 0, 4096))

@@ -179,8 +179,9 @@ def confirmed(release, text, goal):
     four = places == 4 or epsilon < Fraction(1, 10) and 1000 <= epsilon * 10**places <= 10_000
     must(four, "the ε of the exact law has other digits than it should")
     must(is_within(release, epsilon, goal), f"all noises together have more δ at ε = {text} than is said")
-    one, two = (max(delta(law, epsilon - Fraction(n, 10**places)) for law in laws(release)) for n in (1, 2))
-    tight = one > goal * (1 - (LOOSE if all(map(_few, laws(release))) else TIGHT)) and two > goal * (1 - TIGHT)
+    held, slack = list(laws(release)), LOOSE if all(map(_few, laws(release))) else TIGHT
+    one, two = (max(delta(law, epsilon - Fraction(n, 10**places)) for law in held) for n in (1, 2))
+    tight = one > goal * (1 - slack) and two > goal * (1 - TIGHT)
     must(tight, f"the law of all noises together has less ε than {text}")
     return text
 

@@ -67,7 +67,10 @@ def _is(value, kind):
     if kind in ("bool", "true"):
         return value is True or kind == "bool" and value is False
     if kind == "day":
-        return datetime.date.fromisoformat(str(value)).isoformat() == str(value)
+        try:
+            return datetime.date.fromisoformat(str(value)).isoformat() == str(value)
+        except ValueError:
+            return False
     if kind == "number":
         return type(value) in (int, Float) and math.isfinite(float(value))
     must(kind in ("exact", "decimal"), f"there is no kind {kind}")

@@ -370,9 +370,8 @@ class Spec:
         if weights:
             for entry in entries:
                 entry["weighing"] = "weighted" if entry.get("weighted", True) else None
-            named = {"name": weights["column"], "low": 0, **weights, "weighing": "weight"}
-            entries.append(named)
-        self.weight = named["name"] if weights else None
+            entries.append({"name": weights["column"], "low": 0, **weights, "weighing": "weight"})
+        self.weight = entries[-1]["name"] if weights else None
         for entry in entries:
             low, high, step = ratio(entry["low"]), ratio(entry["high"]), Fraction(10) ** 30
             while "step" not in entry and step * 10 ** (3 if entry.get("square") else 6) > high - low:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from . import project
 from .claims import Claims
-from .container import check_signature, File, hash_of
+from .container import blake3, check_signature, File
 from .release import Release
 from .solve import Answers
 from .spec import Spec, UNREAD
@@ -18,7 +18,7 @@ class Report:
         data, beside = self.path.read_bytes(), Path(f"{path}.minisig")
         if not self._try("file", lambda: setattr(self, "file", File(data))):
             return
-        self.digest, self.manifest = hash_of(data), self.file.manifest
+        self.digest, self.manifest = blake3(data).hexdigest(), self.file.manifest
         self._outside()
         whole = self._sections()
         if beside.exists():

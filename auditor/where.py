@@ -209,8 +209,7 @@ class Select:
         figure, _ = reader.name().upper(), reader.expect("(")
         self.figures.append((figure, None if (figure == "COUNT" and reader.accept("*")) else reader.name()))
         within(reader.accept(")"), "figures of more than a number's name")
-        if reader.accept("AS"):
-            reader.name()
+        _ = reader.accept("AS") and reader.name()
         return True
 
     def _plain(self):
