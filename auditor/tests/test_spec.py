@@ -74,10 +74,6 @@ sparsity = 64
 AREAS = "area,part\n" + "".join(f"a{n},p{n % 2}\n" for n in range(6))
 
 
-def margins(*args):
-    return subprocess.run([generate.margins(), *map(str, args)], capture_output=True, text=True)
-
-
 def released(folder, spec, areas=AREAS):
     """All files that a spec becomes, with rows that fit all specs here."""
     folder.mkdir(exist_ok=True)
@@ -85,11 +81,9 @@ def released(folder, spec, areas=AREAS):
     (folder / "rows.csv").write_text("\n".join(["id,sex,age,area,pay,word", *rows]) + "\n")
     (folder / "areas.csv").write_text(areas)
     (folder / "spec.toml").write_bytes(spec if isinstance(spec, bytes) else spec.encode())
-    if not (folder / "key").exists():
-        margins("keygen", "--out", folder / "key", "--no-passphrase")
-    done = margins("release", folder / "spec.toml", "--out", folder, "--key", folder / "key", "--ledger", folder / "ledger")
+    files, done = generate.released(folder, "spec.toml", ".")
     assert done.returncode == 0, done.stderr
-    return sorted(folder.glob("*.margins"))
+    return [Path(file) for file in files]
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +111,7 @@ def judged(path):
     """What failed first by this program and by the command. Minutes are no end: who takes those is stopped."""
     with stopped(60):
         report = Report(str(path))
-    theirs = json.loads(margins("verify", path, "--json").stdout)
+    theirs = json.loads(generate.run("verify", path, "--json").stdout)
     first = lambda checks: next((check["what"] for check in checks if check["outcome"] == "failed"), None)
     assert report.verdict == theirs["verdict"]
     return first(report.checks), first(theirs["checks"])
@@ -125,7 +119,7 @@ def judged(path):
 
 def outcomes(path):
     """What this program and the command say of each check, but for the plan, which this one does not make again."""
-    theirs = json.loads(margins("verify", path, "--json").stdout)["checks"]
+    theirs = json.loads(generate.run("verify", path, "--json").stdout)["checks"]
     return [[(check["what"], check["outcome"]) for check in checks if check["what"] != "plan"] for checks in (Report(str(path)).checks, theirs)]
 
 
@@ -344,7 +338,7 @@ def signs(tmp_path_factory):
     "SELECT SUM(pay) FROM signs WHERE word = 'w0'",
 ])
 def test_projections(question, signs):
-    theirs = margins("query", signs, question, "--json")
+    theirs = generate.run("query", signs, question, "--json")
     try:
         mine = ask(signs, question)
     except Refused:

@@ -319,7 +319,10 @@ fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
     };
     Chart {
         title: spec.title.clone(),
-        subtitle: format!("{noise} noise{}; solid: optimal budgets, dashed: uniform{left_out}", counts_alone(request)),
+        subtitle: format!(
+            "{noise} noise{}; solid: optimal budgets, dashed: uniform{left_out}",
+            counts_alone(request)
+        ),
         x_label: format!("budget {}", Currency::of_tables(request.noise).symbol()),
         even: false,
         y_label: format!(

@@ -124,22 +124,36 @@ fn what_pipes_are_told() {
     std::fs::write(folder.path().join("there.toml"), "").unwrap();
     let long = b"id,sex\n".iter().chain(b"1,F\n".repeat(1 << 20).iter()).copied().collect::<Vec<u8>>();
     let spec = std::fs::read_to_string(folder.path().join("residual.toml")).unwrap();
-    let unclear: String = spec.lines().map(|l| if l.starts_with("path ") { "path = \"-\"\n".into() } else { format!("{l}\n") }).collect();
+    let unclear: String = spec
+        .lines()
+        .map(|l| if l.starts_with("path ") { "path = \"-\"\n".into() } else { format!("{l}\n") })
+        .collect();
     assert!(unclear.contains("\"-\"") && !unclear.contains("format"), "{unclear}");
     std::fs::write(folder.path().join("unclear.toml"), unclear).unwrap();
     for (words, rows, why) in [
-        (&["init", "-", "--format", "csv"][..], &b"\x1f\x8b\x08\0"[..], "unpack what goes through a pipe (gunzip)"),
+        (
+            &["init", "-", "--format", "csv"][..],
+            &b"\x1f\x8b\x08\0"[..],
+            "unpack what goes through a pipe (gunzip)",
+        ),
         (&["init", "-", "--format", "csv"], b"PAR1", "of standard input say --format parquet"),
         (&["init", "-", "--format", "csv"], b"", "standard input has no rows"),
         (&["init", "-", "--format", "csv"], b"a,b\n", "standard input has no rows"),
         (&["init", "-", "--format", "csv", "--out", "there.toml"], b"", "there.toml: it exists"),
-        (&["init", "-", "--format", "csv", "--out", "no/where.toml"], b"", "no/where.toml: its folder does not exist"),
+        (
+            &["init", "-", "--format", "csv", "--out", "no/where.toml"],
+            b"",
+            "no/where.toml: its folder does not exist",
+        ),
         (&["init", "-", "--format", "csv"], &long, "which needs room for all of it"),
         (&["release", "unclear.toml", "--insecure-seed", "1"], b"", "Say --format csv or --format parquet"),
     ] {
         let (code, _, said) = piped(margins(folder.path()).args(words).env("TMPDIR", "/no/where"), rows);
         let said = said.replace("\n       ", " ");
-        assert!(code == Some(2) && said.contains(why) && !said.contains("limit of memory"), "{words:?}: {said}");
+        assert!(
+            code == Some(2) && said.contains(why) && !said.contains("limit of memory"),
+            "{words:?}: {said}"
+        );
     }
     let rows = std::fs::read(folder.path().join("data/people.csv")).unwrap();
     let words = ["release", "unclear.toml", "--data", "-", "--format", "csv", "--insecure-seed", "1"];
