@@ -136,7 +136,11 @@ fn what_pipes_are_told() {
             &b"\x1f\x8b\x08\0"[..],
             "unpack what goes through a pipe (gunzip)",
         ),
-        (&["init", "-", "--format", "csv"], b"PAR1", "of standard input say --format parquet"),
+        (
+            &["release", "unclear.toml", "--data", "-", "--format", "csv", "--insecure-seed", "1"],
+            b"PAR1",
+            "of standard input say --format parquet",
+        ),
         (&["init", "-", "--format", "csv"], b"", "standard input has no rows"),
         (&["init", "-", "--format", "csv"], b"a,b\n", "standard input has no rows"),
         (&["init", "-", "--format", "csv", "--out", "there.toml"], b"", "there.toml: it exists"),
