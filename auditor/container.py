@@ -25,10 +25,6 @@ NOT_PRIVATE = "RWR0TOycRz0cUe0S537v4VMiB75JoiMrJuy5lPkkqxOEycRPjI4rtxVb"
 MOST = {"exact": 4096, "zero": 1024, "attachment": 65536, "measurements": 65536, "sums": 65536}
 
 
-def hash_of(data):
-    return blake3(data).hexdigest()
-
-
 def _base64(text, letters):
     try:
         data = base64.b64decode(text, validate=True)
@@ -93,7 +89,7 @@ class File:
         self.name = self.manifest["about"]["name"]
         self.key = Key(self.manifest["signer"]["public_key"])
         named = f"margins release {self.name}, format {self.version}"
-        self.comment = f"{named}, blake3 of manifest {hash_of(text)}"
+        self.comment = f"{named}, blake3 of manifest {blake3(text).hexdigest()}"
         check_signature(self.key, text, data[end:], self.comment)
         self._says()
 
@@ -110,11 +106,9 @@ class File:
             tag, index, offset, length = struct.unpack("<IIQQ", self.data[start:start + 24])
             must(offset == at and length <= min(1 << 30, end - at), "the sections do not follow each other")
             new = Section(tag, index, self.data[at:at + length], self.data[start + 24:start + 56])
-            if last and last.kind == new.kind:
-                ascends = tag == last.tag and index == last.index + 1
-            else:
-                ascends = index == 0 and (not last or last.kind < new.kind)
-            must(ascends, "the rows of the table do not ascend")
+            first = not last or last.kind < new.kind
+            follows = index == 0 if first else (tag, index) == (last.tag, last.index + 1)
+            must(follows, "the rows of the table do not ascend")
             sound = (tag >= CRITICAL) == (new.name is not None and new.name not in NOT_CRITICAL)
             sound &= self.version == 2 or new.name not in SECOND
             must(sound, "a section has a tag that it cannot have")

@@ -60,10 +60,7 @@ class Domain(list):
 
     def join(self, tables):
         """The coarsest table that tells all of these."""
-        finest = {}
-        for d, level in itertools.chain(*tables):
-            finest[d] = max(level, finest.get(d, 0))
-        return tuple(sorted(finest.items()))
+        return tuple(dict(sorted(itertools.chain(*tables))).items())
 
     def cells(self, table):
         return math.prod(self[d].size(level) for d, level in table)
@@ -89,8 +86,8 @@ def decode(data):
         return (low, high, tag == 2) if tag else None
 
     def level():
-        labels = (text(), wire.list(text, 1, 1 << 24))
-        return Level(*labels, wire.list(lambda: wire.unsigned(32)), wire.list(bound))
+        number = lambda: wire.unsigned(32)
+        return Level(text(), wire.list(text, 1, 1 << 24), wire.list(number), wire.list(bound))
 
     text = lambda: harmless(wire.text(4096))
     domain = Domain(wire.list(lambda: Dimension(text(), wire.list(level, 1, 63)), 0, 4096))

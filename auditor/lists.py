@@ -44,9 +44,8 @@ def dimension(entry, attachment, room):
     more = [label for label in dict.fromkeys(fallback) if label not in set(labels)]
     groups = [Level(level, *_nodes(of + more), []) for level, of in coarser]
     base = Level(finest, labels + more, np.arange(len(labels + more)), [])
-    for level in entry.get("levels", []):
-        if "map" not in level:
-            groups.append(Level(level["name"], *_nodes(_bands(level, bounds) + more), []))
+    groups += [Level(level["name"], *_nodes(_bands(level, bounds) + more), [])
+               for level in entry.get("levels", []) if "map" not in level]
     maps = [level for level in entry.get("levels", []) if "map" in level]
     while maps:
         found = ((level, _mapped(level, below, more)) for level in maps for below in [base, *groups])
@@ -94,12 +93,12 @@ def _parents(of, above, count):
 
 
 def together(bounds, parents, count):
-    """The numbers of each of `count` coarser nodes: from the least to the greatest below, if all have any."""
+    """The numbers of each of `count` coarser nodes: of all below it, if each begins where one before ends."""
     held = [[] for _ in range(count if bounds else 0)]
     for bound, parent in zip(bounds, parents):
         held[parent].append(bound)
-    ends = lambda some: (min(some)[0], *max((high, closed) for _, high, closed in some))
-    return [None if None in some else ends(some) for some in held]
+    meet = lambda some: all(two[0] == one[1] + one[2] for one, two in itertools.pairwise(some))
+    return [(some[0][0], *some[-1][1:]) if None not in some and meet(some) else None for some in held]
 
 
 def _mapped(entry, below, more):

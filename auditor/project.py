@@ -1,5 +1,6 @@
 """Projections: which sums a cell is in, with which sign, and the estimates that follow."""
 
+import functools
 import itertools
 import math
 import statistics
@@ -27,10 +28,7 @@ def times(a, b):
 
 def signs(coefficients, point):
     """The value of the polynomial of one family: 0 of a dense projection, or the row of a sketch."""
-    value = 0
-    for coefficient in reversed(coefficients):
-        value = times(value, point) ^ coefficient
-    return value
+    return functools.reduce(lambda value, one: times(value, point) ^ one, reversed(coefficients), 0)
 
 
 def room(held, domain):
@@ -132,8 +130,7 @@ def answer(projected, text):
         labels, above = domain[d].levels[level].labels, domain[d].ancestors(domain[d].finest, level)
         groups.append({})
         for value in values[d]:
-            label = value if d in texts else labels[above[value]]
-            groups[-1].setdefault(label, []).append(value)
+            groups[-1].setdefault(value if d in texts else labels[above[value]], []).append(value)
     found = []
     for chosen in itertools.product(*[group.items() for group in groups]):
         kept = {d: members for (d, _), (_, members) in zip(asked.groups, chosen)}

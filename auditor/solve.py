@@ -1,5 +1,6 @@
 """Dense generalised least squares: the best linear unbiased answers, and their variances."""
 
+import functools
 import itertools
 import math
 
@@ -75,13 +76,10 @@ class Answers:
     """Least squares of each channel that is asked for."""
 
     def __init__(self, release):
-        self.release, self.plan, self.solved = release, release.plan, {}
+        self.release, self.plan, self.solved = release, release.plan, functools.cache(Solved)
 
     def table(self, table, weights, channel=None):
-        channel = channel or self.release.rows
-        if channel not in self.solved:
-            self.solved[channel] = Solved(channel)
-        return self.solved[channel].table(table, weights)
+        return self.solved(channel or self.release.rows).table(table, weights)
 
     def figure(self, table, weights, figure, name):
         """Estimate and variance of COUNT, SUM or AVG; None where the release does not determine it."""
@@ -135,16 +133,13 @@ class Solved:
 
     def _known(self):
         """Rows that are known: exact tables, and the cells that are empty whatever the data."""
-        domain, rows, values = self.plan.domain, [np.zeros((0, len(self.unknowns.numbers)))], [np.zeros(0)]
-        for table, counts in self.channel.exact:
-            rows.append(self.unknowns.rows(table))
-            values.append(counts.astype(float))
+        domain, known = self.plan.domain, [(np.zeros((0, len(self.unknowns.numbers))), np.zeros(0))]
+        known += [(self.unknowns.rows(table), counts.astype(float)) for table, counts in self.channel.exact]
         conditions = [where.parse(text, domain) for text in self.release.zeros]
         for table in self.unknowns.tops if conditions else ():
             empty = where.everywhere(conditions, domain, table)
-            rows.append(self.unknowns.rows(table)[empty])
-            values.append(np.zeros(empty.sum()))
-        return np.vstack(rows), np.concatenate(values)
+            known.append((self.unknowns.rows(table)[empty], np.zeros(empty.sum())))
+        return tuple(map(np.concatenate, zip(*known)))
 
     def _solve(self, equations):
         """With the known rows C θ = d, θ = θ₀ + Bφ; φ by least squares of the white rows."""

@@ -51,12 +51,15 @@ class Spec:
         self.left, self.used, self.legends, self.delta, self.toml = [], [], [], None, {}
         self.names = [item["name"] for item in self.manifest["sources"]["attachments"]]
 
-    def attachment(self, name):
-        """The rows of a file."""
+    def _text(self, name):
         must(name in self.names, f"the spec refers to {name}, which is not in the file")
         self.used += [name] * (name not in self.used)
-        data = self.release.file.all("attachment")[self.names.index(name)].read()
-        lines = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True)
+        return self.release.file.all("attachment")[self.names.index(name)].read().decode()
+
+    def attachment(self, name):
+        """The rows of a file."""
+        text = self._text(name).removeprefix("\ufeff")
+        lines = csv.reader(io.StringIO(text, newline=""), strict=True)
         rows = [[field.strip() for field in row] for row in lines if row]
         must(rows and len(set(map(len, rows))) == 1, f"the rows of {name} are none, or not equally long")
         return rows
@@ -108,7 +111,7 @@ class Spec:
         get, columns, unit = said.get, said.get("columns"), self.privacy["unit"]
         ending = get("path", ".csv").lower().removesuffix(".gz").removesuffix(".zst").rpartition(".")[2]
         texts = {"delimiter", "quote", "columns", "encoding", "decimal", "thousands"} & set(said)
-        sound = {"csv": True, "parquet": not texts}.get(get("format", ending), False)
+        sound = {"csv": True, "parquet": not texts, "-": get("path") == "-"}.get(get("format", ending), False)
         sound &= get("delimiter", ",") != get("quote", '"') and get("decimal", ".") != get("thousands")
         used = {entry.get("column", entry["name"]) for entry in entries}
         used |= {one for key in ("column", "order") if unit != "row" for one in listed(unit.get(key, []))}
@@ -188,7 +191,8 @@ class Spec:
                     if level.name in names or not level.name.startswith("half")]
             same(f"the levels of {one.name} are", [one.levels[at].name for at in kept], names)
             for at in set(range(len(one.levels))) - set(kept):
-                self._is_between(one, at, next(level for level in kept if level > at))
+                ends = max(level for level in kept if level < at), min(level for level in kept if level > at)
+                self._is_between(one, at, *ends)
             for above, at, told in zip(kept, kept[1:], two.levels[1:]):
                 level = one.levels[at]
                 found = Level(level.name, level.labels, one.ancestors(at, above), level.bounds)
@@ -224,13 +228,15 @@ class Spec:
         return [{"dimension": name, **legend}] if legend else []
 
     @staticmethod
-    def _is_between(dimension, at, below):
-        """Of a level of halves each node is a stretch of the spec's next finer level, called by its ends."""
+    def _is_between(dimension, at, coarser, below):
+        """Of a level of halves each node is a stretch of siblings of the spec's next finer level, called by
+        its ends."""
         level, finer, above = dimension.levels[at], dimension.levels[below], dimension.ancestors(below, at)
+        order = np.argsort(dimension.ancestors(below, coarser), kind="stable")
         for node, label in enumerate(level.labels):
-            first, *_, last = [*np.flatnonzero(above == node)] * 2
-            stretch = (above[first:last + 1] == node).all()
-            name = finer.labels[first] + (f" … {finer.labels[last]}" if last > first else "")
+            first, *_, last = [*np.flatnonzero(above[order] == node)] * 2
+            stretch, ends = (above[order[first:last + 1]] == node).all(), dict.fromkeys(order[[first, last]])
+            name = " … ".join(finer.labels[end] for end in ends)
             must(stretch and label == name, f"a level of halves of {dimension.name} is none")
         same(f"halves of {dimension.name} are", level.bounds, lists.together(finer.bounds, above, len(level)))
 
@@ -269,12 +275,15 @@ class Spec:
         if "asked" in self.toml:
             self.left.append("the questions that are measured themselves")
             return
-        wanted, reasons = {}, {}
+        wanted, reasons, expected = {}, {}, strategy.get("expected")
+        same("what is expected is", expected is not None, strategy.get("objective") == "relative")
+        told = expected and self._expected(**expected)
         try:
             for entry, table in self._expanded():
                 asked = self._asked(table, entry.get("ask", {}))
                 key = (self.domain.name_of(table), repr(sorted(asked.items())))
-                self._wanted(entry, wanted.setdefault(key, {}))
+                times = self._factor(table, told[key[0]]) if expected else 1
+                self._wanted(entry, wanted.setdefault(key, {}), times)
                 if entry.get("exact"):
                     named = set(entry.get("sum", [])) | ({self.weight} if self.weight else set())
                     for name in [None, *named]:
@@ -297,13 +306,31 @@ class Spec:
         declared = self.manifest["declared"]["invariants"]
         same("the exact tables are", dict(text.split(": ", 1) for text in declared), reasons)
 
-    def _wanted(self, entry, found):
+    def _expected(self, file, floor):
+        """By table what an attachment says is expected of its cells; its first line says what that is."""
+        self.floor = ratio(floor)
+        head, *lines = self._text(file).split("\n")
+        what = f"margins expected 1: max(count, {self.floor}) of a table's cells, and the table"
+        same("the head of what is expected is", head, what)
+        return {table: counts for counts, _, table in (line.partition(" ") for line in lines)}
+
+    def _factor(self, table, text):
+        """The mean of 1/expected of a table's cells, summed up one after the other, to nine digits."""
+        runs = ((run if "*" in run else run + "*1").split("*") for run in text.split(","))
+        each = (itertools.repeat(float(count), int(cells)) for count, cells in runs)
+        each = list(itertools.islice(itertools.chain.from_iterable(each), 1 + (1 << 16)))
+        sound = len(each) == self.domain.cells(table) <= 1 << 16 and all(map(math.isfinite, each))
+        must(sound, "it is not said what is expected of every cell")
+        mean = np.cumsum(1 / np.maximum(each, float(self.floor)))[-1] / len(each)
+        return Fraction(f"{mean:.{min(8 - math.floor(math.log10(mean)), 30)}f}")
+
+    def _wanted(self, entry, found, times):
         """By number, and nothing for rows, the largest weight that a table is asked for with."""
         weight, names = entry.get("weight", 1), list(entry.get("sum", []))
         by_name = weight if isinstance(weight, dict) else dict.fromkeys(["count", *names], weight)
         if entry.get("count", True):
             rows = not self.weight or self.toml["weights"].get("unweighted", False)
-            count = ratio(by_name.get("count", 1))
+            count = ratio(by_name.get("count", 1)) * times
             for name, counts in [(None, rows)] + ([(self.weight, True)] if self.weight else []):
                 found[name] = max(count * counts, found.get(name, 0))
         for name in names:
@@ -343,9 +370,8 @@ class Spec:
         if weights:
             for entry in entries:
                 entry["weighing"] = "weighted" if entry.get("weighted", True) else None
-            named = {"name": weights["column"], "low": 0, **weights, "weighing": "weight"}
-            entries.append(named)
-        self.weight = named["name"] if weights else None
+            entries.append({"name": weights["column"], "low": 0, **weights, "weighing": "weight"})
+        self.weight = entries[-1]["name"] if weights else None
         for entry in entries:
             low, high, step = ratio(entry["low"]), ratio(entry["high"]), Fraction(10) ** 30
             while "step" not in entry and step * 10 ** (3 if entry.get("square") else 6) > high - low:

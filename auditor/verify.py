@@ -4,7 +4,7 @@ from pathlib import Path
 
 from . import project
 from .claims import Claims
-from .container import check_signature, File, hash_of
+from .container import blake3, check_signature, File
 from .release import Release
 from .solve import Answers
 from .spec import Spec, UNREAD
@@ -18,7 +18,7 @@ class Report:
         data, beside = self.path.read_bytes(), Path(f"{path}.minisig")
         if not self._try("file", lambda: setattr(self, "file", File(data))):
             return
-        self.digest, self.manifest = hash_of(data), self.file.manifest
+        self.digest, self.manifest = blake3(data).hexdigest(), self.file.manifest
         self._outside()
         whole = self._sections()
         if beside.exists():
@@ -64,10 +64,9 @@ class Report:
     def _outside(self):
         """What needs the manifest alone."""
         file = self.file
-        if file.strange:
-            self.say("manifest", "failed", f"this format does not know its fields, or not so: {file.strange}")
-        else:
-            self.say("manifest", "passed", f"canonical, signed by {file.key.line}, and repeats the table")
+        strange = file.strange and f"this format does not know its fields, or not so: {file.strange}"
+        whole = f"canonical, signed by {file.key.line}, and repeats the table"
+        self.say("manifest", "failed" if strange else "passed", strange or whole)
         known, given = self.manifest["not_private"], self.key and self.key.line
         if known:
             self.say("privacy", "failed", "NOT PRIVATE: everybody knows the noise or the key")

@@ -209,8 +209,7 @@ class Select:
         figure, _ = reader.name().upper(), reader.expect("(")
         self.figures.append((figure, None if (figure == "COUNT" and reader.accept("*")) else reader.name()))
         within(reader.accept(")"), "figures of more than a number's name")
-        if reader.accept("AS"):
-            reader.name()
+        _ = reader.accept("AS") and reader.name()
         return True
 
     def _plain(self):
@@ -234,9 +233,8 @@ class Select:
         for number, row in enumerate(nodes):
             weights = cells & (inside == number)
             if weights.any() or not self.groups:
-                names = {}
-                for (d, level), node in zip(self.groups, row):
-                    names[domain[d].called(level)] = domain[d].levels[level].labels[node]
+                named = ((domain[d], level, node) for (d, level), node in zip(self.groups, row))
+                names = {one.called(level): one.levels[level].labels[node] for one, level, node in named}
                 yield kept, names, weights
 
     def _coarsest(self, table, cells, d, levels):

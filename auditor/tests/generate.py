@@ -15,6 +15,21 @@ def margins():
     return next((path for path in found if path and os.path.exists(path)), None)
 
 
+def run(*args, **more):
+    """The command with these words: what it says, and its exit code."""
+    return subprocess.run([margins(), *map(str, args)], capture_output=True, text=True, **more)
+
+
+def released(folder, spec, out):
+    """The files in a folder of releases after a spec there was released by a key of that folder, and what the command said."""
+    if not os.path.exists(os.path.join(folder, "test.key")):
+        run("keygen", "--no-passphrase", "--out", "test.key", cwd=folder)
+    done = run("release", spec, "--key", "test.key", "--out", out, "--ledger", "ledger.jsonl", cwd=folder)
+    out = os.path.join(folder, out)
+    files = sorted(os.path.join(out, name) for name in os.listdir(out) if name.endswith(".margins")) if os.path.isdir(out) else []
+    return files, done
+
+
 def spec(seed, folder):
     """Writes a spec and its rows; what is in the spec follows from the seed alone."""
     rng = random.Random(seed)
@@ -185,9 +200,5 @@ def _tables(rng, strategy, dimensions, folder, substitute):
 def release(seed, folder):
     """The files of a seed's release, or what the command said in place of making it."""
     spec(seed, folder)
-    run = lambda *args: subprocess.run([margins(), *args], cwd=folder, capture_output=True, text=True)
-    run("keygen", "--no-passphrase", "--out", "test.key")
-    done = run("release", f"s{seed}.toml", "--key", "test.key", "--out", "out", "--ledger", "ledger.jsonl")
-    out = os.path.join(folder, "out")
-    files = sorted(os.path.join(out, name) for name in os.listdir(out) if name.endswith(".margins")) if os.path.isdir(out) else []
+    files, done = released(folder, f"s{seed}.toml", "out")
     return files, done.stderr

@@ -23,6 +23,17 @@ def test_one_noise(v, variance, epsilon):
     assert known <= found <= known * (1 + 1e-5)
 
 
+@pytest.mark.parametrize("variance", [0.005, 0.05])
+@pytest.mark.parametrize("from_step", [-0.1, 0, 0.01, 1])
+def test_steps(variance, from_step):
+    """Noise that is as good as none has a loss of few values, at which δ falls at once."""
+    epsilon = 1 / (2 * variance) + from_step
+    known, (above, below) = outright(1, variance, epsilon), (delta(Counter({(1, variance): 1}), epsilon, reach) for reach in (0, 9))
+    assert below <= known <= above
+    # What the added noise blurs is as near as a thousandth.
+    assert abs(from_step) < 1e-3 or above - below < 1e-6 + 0.1 * known
+
+
 def test_many_noises_are_as_continuous_ones():
     """1,000 noises of s² = 1,000 are one continuous one of ρ = 1/2."""
     normal = lambda x: math.erfc(-x / math.sqrt(2)) / 2

@@ -7,7 +7,6 @@ import json
 import math
 import os
 import random
-import subprocess
 from fractions import Fraction
 
 import pytest
@@ -21,10 +20,6 @@ from auditor.tests import generate
 from auditor.verify import Report
 
 SEEDS = range(int(os.environ.get("AUDITOR_SPECS", 28)))
-
-
-def margins(*args):
-    return subprocess.run([generate.margins(), *args], capture_output=True, text=True)
 
 
 def figures(release):
@@ -60,7 +55,7 @@ def compare_answers(release, path, rng):
     held = project.Projected(release) if release.projection else Answers(release)
     asked = 0
     for question in questions(release, rng):
-        theirs = margins("query", path, question, "--json")
+        theirs = generate.run("query", path, question, "--json")
         try:
             mine = project.answer(held, question) if release.projection else where.answer(held, question)
         except wire.Refused:
@@ -99,7 +94,7 @@ def test_both(seed, tmp_path):
         seed += 1000 * len(generate.STRATEGIES)
         files, said = generate.release(seed, str(tmp_path))
     for path in files:
-        theirs = json.loads(margins("verify", path, "--json").stdout)
+        theirs = json.loads(generate.run("verify", path, "--json").stdout)
         mine = Report(path)
         outcomes = [(check["what"], check["outcome"]) for check in theirs["checks"] if check["what"] != "plan"]
         assert outcomes == [(check["what"], check["outcome"]) for check in mine.checks if check["what"] != "plan"]

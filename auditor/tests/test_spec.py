@@ -74,10 +74,6 @@ sparsity = 64
 AREAS = "area,part\n" + "".join(f"a{n},p{n % 2}\n" for n in range(6))
 
 
-def margins(*args):
-    return subprocess.run([generate.margins(), *map(str, args)], capture_output=True, text=True)
-
-
 def released(folder, spec, areas=AREAS):
     """All files that a spec becomes, with rows that fit all specs here."""
     folder.mkdir(exist_ok=True)
@@ -85,11 +81,9 @@ def released(folder, spec, areas=AREAS):
     (folder / "rows.csv").write_text("\n".join(["id,sex,age,area,pay,word", *rows]) + "\n")
     (folder / "areas.csv").write_text(areas)
     (folder / "spec.toml").write_bytes(spec if isinstance(spec, bytes) else spec.encode())
-    if not (folder / "key").exists():
-        margins("keygen", "--out", folder / "key", "--no-passphrase")
-    done = margins("release", folder / "spec.toml", "--out", folder, "--key", folder / "key", "--ledger", folder / "ledger")
+    files, done = generate.released(folder, "spec.toml", ".")
     assert done.returncode == 0, done.stderr
-    return sorted(folder.glob("*.margins"))
+    return [Path(file) for file in files]
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +111,7 @@ def judged(path):
     """What failed first by this program and by the command. Minutes are no end: who takes those is stopped."""
     with stopped(60):
         report = Report(str(path))
-    theirs = json.loads(margins("verify", path, "--json").stdout)
+    theirs = json.loads(generate.run("verify", path, "--json").stdout)
     first = lambda checks: next((check["what"] for check in checks if check["outcome"] == "failed"), None)
     assert report.verdict == theirs["verdict"]
     return first(report.checks), first(theirs["checks"])
@@ -125,7 +119,7 @@ def judged(path):
 
 def outcomes(path):
     """What this program and the command say of each check, but for the plan, which this one does not make again."""
-    theirs = json.loads(margins("verify", path, "--json").stdout)["checks"]
+    theirs = json.loads(generate.run("verify", path, "--json").stdout)["checks"]
     return [[(check["what"], check["outcome"]) for check in checks if check["what"] != "plan"] for checks in (Report(str(path)).checks, theirs)]
 
 
@@ -242,6 +236,14 @@ def test_lies(lie, honest, tmp_path):
     assert mine == theirs == what
 
 
+def test_rows_through_a_pipe(honest, tmp_path):
+    """What is on standard input the command may say."""
+    version, sections, manifest = forge.take(honest.read_bytes())
+    sealed('path = "rows.csv"', 'path = "-"')(sections, manifest)
+    (tmp_path / "small.margins").write_bytes(forge.make(version, sections, manifest))
+    assert judged(tmp_path / "small.margins") == (None, None)
+
+
 @pytest.mark.parametrize("where", ["(" * 20000 + "age = 1 AND sex = 'M'" + ")" * 20000, "NOT " * 15000 + "(age = 1 AND sex = 'M')",
                                    "(" * 65 + "age = 1 AND sex = 'M'" + ")" * 65], ids=["brackets", "NOT", "brackets too many"])
 def test_deep_conditions(where, honest, tmp_path):
@@ -285,6 +287,8 @@ WAYS = {
                                  ' { name = "l", map = { o = [7, 6], n = [0, 1], m = [2, 3, 4, 5] } }]') + LEVEL,
     "labels": ROW.format('codes = 8\nother = "else"\nlevels = [{ name = "l", width = 4 }]\nlabels = { 0 = "none", l = { 0-3 = "young" } }') + LEVEL,
     "days": ROW.format('dates = [2024-01-30, "2024-03-02"]\nother = "else"') + '[[table]]\nof = ["age.month"]\n',
+    "halves of numbers that lie scattered": ROW.format('codes = 8\nlevels = [{ name = "l", map = { a = [0, 2, 4, 6], b = [1, 3, 5, 7] } }]').replace("base", "wavelet") + LEVEL,
+    "halves of neighbours": ROW.format('codes = 9\nother = "else"\nlevels = [{ name = "l", width = 5 }]').replace("base", "wavelet") + LEVEL,
     "one exact table for two reasons": ROW.format("codes = 8") + '[[table]]\nof = []\nexact = true\nreason = "one"\n[[table]]\nof = []\nexact = true\nreason = "two"\n',
 }
 
@@ -334,7 +338,7 @@ def signs(tmp_path_factory):
     "SELECT SUM(pay) FROM signs WHERE word = 'w0'",
 ])
 def test_projections(question, signs):
-    theirs = margins("query", signs, question, "--json")
+    theirs = generate.run("query", signs, question, "--json")
     try:
         mine = ask(signs, question)
     except Refused:
@@ -375,3 +379,111 @@ def test_a_key_that_is_not_there(honest, tmp_path):
     words = [sys.executable, "-m", "auditor", honest, "--key", tmp_path / "none.pub"]
     done = subprocess.run(words, capture_output=True, text=True, cwd=Path(__file__).parents[2])
     assert done.returncode == 2 and "none.pub" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("budget", ["rho = 50", "rho = 100", "rho = 1000", "epsilon = 50\ndelta = 1e-9"])
+def test_next_to_no_noise(budget, tmp_path):
+    """What doubles do not tell is left open, and not called a lie."""
+    (path,) = released(tmp_path, ROW.format("codes = 8").replace("rho = 1", budget))
+    assert {outcome for _, outcome in outcomes(path)[1]} <= {"passed", "warning"}
+    report = Report(str(path))
+    assert report.verdict == "whole" and {check["what"] for check in report.checks if check["outcome"] == "unchecked"} <= {"manifest's claims", "content", "delta", "spec"}
+
+
+EARLIER = ROW.replace('"small"', '"earlier"').replace("[privacy]", '[dataset]\nid = "small"\n[privacy]').replace('measure = "base"\n', "") + '[[table]]\nof = ["sex", "age"]\n[[table]]\nof = ["area"]\n'
+AROUND = PEOPLE + '[[dimension]]\nname = "area"\nhierarchy = "areas.csv"\n'
+NOW = """name = "now"
+title = "Now"
+[data]
+path = "rows.csv"
+[dataset]
+id = "small"
+[privacy]
+unit = "row"
+{budget}
+{dimensions}[[table]]
+of = []
+[[table]]
+of = ["sex"]
+weight = "2/3"
+[[table]]
+of = ["sex", "{age}"]
+weight = 0.5
+[[table]]
+of = ["sex"]
+[[table]]
+of = ["area"]
+exact = true
+reason = "the law"
+[strategy]
+measure = "{measure}"
+objective = "relative"
+expected = {{ file = "earlier.margins", floor = {floor} }}
+{more}"""
+RELATIVE = {
+    "components": dict(budget='rho = "1/50"', measure="residual"),
+    "a floor that is a ratio": dict(budget="epsilon = 1", measure="queries", floor='"1/3"'),
+    "a floor above all counts": dict(budget="rho = 1", measure="base", floor=1e9),
+    "a tree": dict(budget="rho = 1", measure="tables", age="age.band"),
+    "weights of nodes": dict(budget="rho = 1", measure="auto", age="age.band"),
+    "halves of siblings that lie scattered": dict(budget="rho = 1", measure="wavelet"),
+    "copies": dict(budget="rho = 1", measure="residual", more='[[recipient]]\nname = "one"\nrho = 1\n[[recipient]]\nname = "two"\nrho = 0.5\n'),
+    "a category that was not there": dict(budget="rho = 1", measure="residual", dimensions=AROUND.replace('["F", "M"]', '["F", "M", "X"]')),
+}
+
+
+def relative(folder, **spec):
+    """The release of a year, and what is planned by its counts."""
+    made = released(folder, EARLIER.replace("[[dimension]]\nname = \"age\"\n{}", AROUND).replace('[[table]]\nof = ["age"]\n', ""))
+    assert [path.name for path in made] == ["earlier.margins"]
+    spec = {"age": "age", "floor": 2, "dimensions": AROUND, "more": "", **spec}
+    return [path for path in released(folder, NOW.format(**spec)) if path.name.startswith("now")]
+
+
+@pytest.mark.parametrize("kind", RELATIVE)
+def test_relative(kind, tmp_path):
+    """Weights of tables follow from the counts that were expected, which stand beside the spec."""
+    for path in relative(tmp_path, **RELATIVE[kind]):
+        mine, theirs = outcomes(path)
+        assert mine == theirs and ("spec", "passed") in mine
+
+
+def counted(old, new):
+    """Another line of what is expected."""
+    def change(sections, manifest):
+        at = next(section for section in sections if section[0] == 4 and section[2].startswith(b"margins expected"))
+        assert old in at[2]
+        at[2] = at[2].replace(old, new, 1)
+    return change
+
+
+OF = "expected 1: max(count, 2)"
+UNEXPECTED = {
+    "another weight": sealed("weight = 0.5", "weight = 0.6"),
+    "another floor": sealed("floor = 2", "floor = 3"),
+    "another floor in both": lambda *file: [change(*file) for change in (sealed("floor = 2", "floor = 3"), counted(OF.encode(), OF.replace("2", "3").encode()))],
+    "a floor in the attachment alone": counted(OF.encode(), OF.replace("2", "3").encode()),
+    "another count": counted(b" sex\n", b"9 sex\n"),
+    "no counts of a table": counted(b" sex\n", b" sec\n"),
+    "a count too many": counted(b" sex\n", b",1 sex\n"),
+    "very many counts": counted(b" sex\n", b"*999999999999 sex\n"),
+    "a count that is none": counted(b" sex\n", b",nan sex\n"),
+    "no objective": sealed('objective = "relative"', ""),
+    "another objective": sealed('objective = "relative"', 'objective = "total"'),
+    "nothing expected": sealed("expected = {", "# {"),
+}
+
+
+@pytest.fixture(scope="module")
+def expecting(tmp_path_factory):
+    (path,) = relative(tmp_path_factory.mktemp("relative"), **RELATIVE["components"])
+    return path
+
+
+@pytest.mark.parametrize("lie", UNEXPECTED)
+def test_what_was_not_expected(lie, expecting, tmp_path):
+    version, sections, manifest = forge.take(expecting.read_bytes())
+    UNEXPECTED[lie](sections, manifest)
+    (tmp_path / "now.margins").write_bytes(forge.make(version, sections, manifest))
+    mine, theirs = judged(tmp_path / "now.margins")
+    assert mine == theirs == "spec"

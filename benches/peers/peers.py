@@ -163,7 +163,9 @@ def report(results, rows):
     import polars as pl
     text = f"""# Performance beside others
 
-`just bench-peers` makes this page. The task is every pair of eight attributes (28 tables) of {rows:,} rows. [`benches/peers/peers.py`](../benches/peers/peers.py) makes the rows: text categories and
+`just bench-peers` measures all parts of this page, one script after the other. Each section names its own, which may have been run later than others: its figures are of one run, those of two sections need not be.
+
+The task is every pair of eight attributes (28 tables) of {rows:,} rows. [`benches/peers/peers.py`](../benches/peers/peers.py) makes the rows: text categories and
 whole numbers, in CSV and in Parquet (Snappy, row groups of 250 000). margins is timed
 from its start to the sealed, signed file. The peers only count, and their start is not timed. DuckDB {duckdb.__version__} makes one joint `GROUP BY` and
 rolls it up. So does polars {pl.__version__}, with text in CSV read as text or as categories, whichever is faster (28 queries at once take several times as long). Files are in the page cache. The

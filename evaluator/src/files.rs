@@ -70,10 +70,16 @@ pub fn foreign(start: &[u8]) -> Option<&'static str> {
     let known: [(&[u8], &'static str); 19] = [
         (
             b"PAR1",
-            "is Parquet, not delimited text: its name should end in .parquet, or say `format = \"parquet\"` in [data]",
+            "is Parquet, not delimited text: its name should end in .parquet, or say `format = \"parquet\"` in [data]; of standard input say --format parquet",
         ),
-        (b"\x1f\x8b", "is compressed with gzip: its name should end in .csv.gz"),
-        (b"\x28\xb5\x2f\xfd", "is compressed with zstd: its name should end in .csv.zst"),
+        (
+            b"\x1f\x8b",
+            "is compressed with gzip: its name should end in .csv.gz; unpack what goes through a pipe (gunzip)",
+        ),
+        (
+            b"\x28\xb5\x2f\xfd",
+            "is compressed with zstd: its name should end in .csv.zst; unpack what goes through a pipe (unzstd)",
+        ),
         (b"BZh91AY&SY", "is compressed with bzip2: unpack it first"),
         (b"\xfd7zXZ\0", "is compressed with xz: unpack it first"),
         (b"\xff\xfe", "is UTF-16: save it as UTF-8"),

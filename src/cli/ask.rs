@@ -358,7 +358,7 @@ impl<'a> Asker<'a> {
             && m.account.as_ref().is_some_and(|a| same_part(&a.name, &spec.account_name()))
             && m.privacy.unit == spec.privacy.unit.name()
             && m.privacy.max_rows == rows
-            && spec::other_columns(release, spec).is_none()
+            && spec::read_otherwise(release, spec).is_none()
     }
 
     /// The name of the next measurement.

@@ -10,6 +10,7 @@ use crate::face::Release;
 use crate::make::ReleaseOptions;
 use crate::make::bounds::{self, Beyond, Sides};
 use crate::spec::Spec;
+use crate::sql::quoted;
 use crate::watch::Watch;
 use serde_json::json;
 use std::path::PathBuf;
@@ -131,7 +132,6 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
 
 /// What the file tells of both sides of a cut.
 fn sides(release: &Release, name: &str, cut: f64) -> Result<Sides, Failure> {
-    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let count = |how: &str| -> Result<Beyond, Failure> {
         let sql = format!(
             "SELECT COUNT(*) AS n FROM {} WHERE {} {how} {cut}",

@@ -4,7 +4,7 @@ use super::rows::Rows;
 use super::{Failure, Outcome, output, rows};
 use crate::secret::ingest::{self, DataFile};
 #[cfg(feature = "parquet")]
-use crate::spec::{DraftError, Drawn};
+use crate::spec::{DraftError, Drawn, called};
 use crate::spec::{Format, Part};
 use crate::watch::Watch;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,8 @@ fn draft(rows: &Rows, folder: &Path, lists: Option<&mut Vec<(String, String)>>) 
     {
         let mut drawn: Option<Drawn> = None;
         for file in &files {
-            let names = |what| DraftError::Names { path: file.named().display().to_string(), what };
+            let name = file.named().display().to_string();
+            let names = |what| DraftError::Names { path: name.clone(), what };
             let begin = |columns: Vec<_>| match drawn.take() {
                 Some(mut drawn) => match drawn.has(&columns) {
                     true => Ok(drawn),
@@ -56,9 +57,15 @@ fn draft(rows: &Rows, folder: &Path, lists: Option<&mut Vec<(String, String)>>) 
                 None => Ok(Drawn::new(columns).map_err(names)?),
             };
             let row = |drawn: &mut Drawn, row: &[String]| drawn.row(row.iter().map(String::as_str));
-            drawn = Some(ingest::all_of_parquet(file, begin, row)?);
+            let broken = |failure| match failure {
+                Failure::Message(why) if files.len() > 1 && !why.contains(&*name) => {
+                    Failure::Message(format!("{}: {why}", crate::visible::visible(&name)))
+                }
+                failure => failure,
+            };
+            drawn = Some(ingest::all_of_parquet(file, begin, row).map_err(broken)?);
         }
-        let drawn = drawn.ok_or_else(|| DraftError::Nothing(data.display().to_string()))?;
+        let drawn = drawn.ok_or_else(|| DraftError::NoRows(called(data)))?;
         Ok(drawn.draft(data, folder, lists)?)
     }
 }
@@ -81,8 +88,11 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let mut lists = Vec::new();
     let there = |path: &Path| output::cannot_write(path, &"it exists, and nothing is replaced");
     // Rows that come through a pipe come once.
-    if let Some(out) = args.out.as_deref().filter(|out| out.exists()) {
-        return Err(there(out));
+    if let Some(out) = args.out.as_deref() {
+        if out.symlink_metadata().is_ok() {
+            return Err(there(out));
+        }
+        crate::files::writable(out).map_err(|e| output::cannot_write(out, &e))?;
     }
     // What goes to standard output has no folder where lists could lie.
     let rows = Rows::named(&args.data, args.format, None)?;

@@ -96,7 +96,7 @@ struct Verify {
     /// The folder with the list of the agency's keys, which `margins keys` makes
     #[arg(long, value_name = "DIR", conflicts_with = "pubkey")]
     keys: Option<PathBuf>,
-    /// A head that was published: the ledger must have its line, and a proof must end with it
+    /// The hash of a line that was published as the ledger's head, as `margins ledger show` prints it: the ledger must have that line, and a proof must end with it
     #[arg(long, value_name = "HASH")]
     head: Option<String>,
     /// Releases that must have been charged in this ledger

@@ -155,11 +155,15 @@ pub fn path(path: &Path) -> String {
     visible(&path.display().to_string()).into_owned()
 }
 
-/// An identifier as SQL wants it.
-pub(crate) fn sql_name(name: &str) -> String {
-    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        && name.starts_with(|c: char| c.is_ascii_alphabetic());
-    if plain { name.into() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+/// A command to be copied behind what it is for, over two lines where one would be too wide: its last word is then the second one.
+pub(crate) fn command(what: &str, words: &[&str]) -> String {
+    let line = format!("{what}{}", words.join(" "));
+    match words {
+        [first @ .., last] if !first.is_empty() && line.chars().count() > super::terminal::prose() => {
+            format!("{what}{} \\\n{:2$}{last}\n", first.join(" "), "", what.chars().count() + 2)
+        }
+        _ => line + "\n",
+    }
 }
 
 /// A path for JSON, which has no other bytes than text.

@@ -319,7 +319,10 @@ fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
     };
     Chart {
         title: spec.title.clone(),
-        subtitle: format!("{noise} noise; solid: optimal budgets, dashed: uniform{left_out}"),
+        subtitle: format!(
+            "{noise} noise{}; solid: optimal budgets, dashed: uniform{left_out}",
+            counts_alone(request)
+        ),
         x_label: format!("budget {}", Currency::of_tables(request.noise).symbol()),
         even: false,
         y_label: format!(
@@ -329,6 +332,11 @@ fn chart(spec: &Spec, request: &Request, candidates: &[Candidate]) -> Chart {
         series,
         mark: Some((budget, "this spec".into())),
     }
+}
+
+/// What pictures leave out where more than rows is added up.
+fn counts_alone(request: &Request) -> &'static str {
+    if request.sums.is_empty() { "" } else { "; counts of rows alone, sums are not drawn" }
 }
 
 fn head(spec: &Spec, planned: &Planned, told: &Promised) -> String {

@@ -1,7 +1,7 @@
 //! What the verbs say of projections.
 
 use super::chart::{Chart, Series};
-use super::output::{columns, figure, grouped, sql_name};
+use super::output::{columns, figure, grouped};
 use super::{Failure, Outcome, output};
 use crate::answer::Options;
 use crate::answer::keys::Questions;
@@ -15,6 +15,7 @@ use crate::projection::{Design, Shape, Size};
 use crate::release::{Currency, Release};
 use crate::render::{Caveat, csv_field};
 use crate::spec::Spec;
+use crate::sql::quoted;
 use crate::visible::visible;
 use crate::watch::Watch;
 use serde_json::json;
@@ -265,7 +266,7 @@ pub(super) fn to_json(spec: &Spec, designed: &Designed) -> String {
 /// A query this release can answer.
 pub(crate) fn example_query(spec: &Spec, design: &Design) -> Option<String> {
     let dimension = design.key.first().and_then(|&k| spec.cube.dimensions.get(usize::from(k)))?;
-    let (n, name) = (sql_name(&dimension.name), sql_name(&spec.name));
+    let (n, name) = (quoted(&dimension.name), quoted(&spec.name));
     Some(format!("SELECT {n}, COUNT(*) FROM {name} WHERE {n} IN ('…', '…') GROUP BY {n}"))
 }
 

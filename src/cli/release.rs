@@ -1,6 +1,6 @@
 //! `margins release`: count, measure, seal, and say what was spent.
 
-use super::output::{counted, figure, grouped, short, sql_name};
+use super::output::{counted, figure, grouped, short};
 use super::refusal::failure;
 use super::signing::Signing;
 use super::{Outcome, output, rows};
@@ -10,6 +10,7 @@ use crate::planner::Planned;
 use crate::preview::sums::groups;
 use crate::release::{Sealed, SignerKind};
 use crate::spec::Spec;
+use crate::sql::{quoted, quoted_level};
 use crate::visible::visible;
 use crate::watch::Watch;
 use std::io::IsTerminal;
@@ -202,15 +203,16 @@ pub(super) fn text(made: &MadeRelease) -> String {
     };
     out.push('\n');
     if let Some(query) = query {
-        out.push_str(&format!("Ask it:    margins query {file} {}\n", output::word(&query)));
+        out.push_str(&output::command("Ask it:    ", &["margins query", &file, &output::word(&query)]));
     }
     let pubkey = match (key_file, signer) {
         (Some(path), SignerKind::Agency) => {
-            format!(" --pubkey {}", output::word(&output::path(&public_beside(path))))
+            Some(format!("--pubkey {}", output::word(&output::path(&public_beside(path)))))
         }
-        _ => String::new(),
+        _ => None,
     };
-    out.push_str(&format!("Check it:  margins verify {file}{pubkey}\n"));
+    let check: Vec<&str> = ["margins verify", &file].into_iter().chain(pubkey.as_deref()).collect();
+    out.push_str(&output::command("Check it:  ", &check));
     out
 }
 
@@ -252,17 +254,12 @@ fn public_beside(key: &Path) -> PathBuf {
 fn example_query(spec: &Spec) -> String {
     let one =
         spec.workload.iter().flat_map(|t| t.cuboid.iter()).min_by_key(|level| level.of(&spec.cube).len());
+    let from = quoted(&spec.name);
     match one {
-        None => format!("SELECT COUNT(*) FROM {}", sql_name(&spec.name)),
+        None => format!("SELECT COUNT(*) FROM {from}"),
         Some(level) => {
-            let name = spec.cube.level_name(level);
-            let name = match name.split_once('.') {
-                Some((a, b)) if spec.cube.dimension(&name).is_none() => {
-                    format!("{}.{}", sql_name(a), sql_name(b))
-                }
-                _ => sql_name(&name),
-            };
-            format!("SELECT {name}, COUNT(*) FROM {} GROUP BY {name}", sql_name(&spec.name))
+            let name = quoted_level(&spec.cube, level);
+            format!("SELECT {name}, COUNT(*) FROM {from} GROUP BY {name}")
         }
     }
 }

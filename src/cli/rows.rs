@@ -3,7 +3,7 @@
 use super::Failure;
 use crate::make::ReleaseOptions;
 use crate::secret::ingest::{Origin, Piped};
-use crate::spec::{Format, PIPE, Spec};
+use crate::spec::{Format, PIPE, Spec, is_pipe};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -52,7 +52,7 @@ impl Rows {
     /// Rows at a path that was named, or on standard input, which is in this format.
     pub(super) fn named(path: &Path, format: Option<Format>, told: Option<Format>) -> Result<Rows, Failure> {
         let wrong = |why: &str| Err(Failure::Message(why.into()));
-        if path != Path::new(PIPE) {
+        if !is_pipe(path) {
             return match format {
                 Some(_) => wrong(
                     "--format is for standard input (-): of a file its name or the spec says what it is",
@@ -75,7 +75,7 @@ impl Args {
     pub(super) fn of(&self, spec: &Spec) -> Result<Option<Rows>, Failure> {
         let own = spec.data.as_ref();
         let path = self.data.as_deref().or(own.map(|data| data.path.as_path()));
-        path.map(|path| Rows::named(path, self.format, own.map(|data| data.format))).transpose()
+        path.map(|path| Rows::named(path, self.format, own.and_then(|data| data.format))).transpose()
     }
 
     /// A release of them.

@@ -249,7 +249,7 @@ pub fn plan(spec: &Spec, look: Look, day: &str) -> Result<Job, CompileError> {
 pub(crate) fn plan_with(spec: &Spec, look: Look, day: &str, means: &Means) -> Result<Job, CompileError> {
     let planned = || {
         let job = Job::watched(spec, look, &means.watch)?;
-        let rows = spec.data.as_ref().map_or(Format::Csv, |data| data.format);
+        let rows = spec.data.as_ref().and_then(|data| data.format).unwrap_or(Format::Csv);
         job.rehearse(spec, day, Some(rows), means)?;
         Ok(job)
     };

@@ -120,6 +120,23 @@ fn it_is_better_than_the_total() {
     assert!(better >= 3, "{better}");
 }
 
+/// Weights that are not those of a table's cells are no weights: they are refused, and not taken for equal ones.
+#[test]
+fn as_many_weights_as_cells() {
+    let folder = tempfile::tempdir().unwrap();
+    earlier(folder.path());
+    let spec = now(folder.path(), "rho = 1", "residual", Some("2")).unwrap();
+    let whole = spec.request().unwrap();
+    let (mut fewer, mut short) = (whole.clone(), whole.clone());
+    fewer.by_cell.pop();
+    short.by_cell[2] = short.by_cell[2].iter().copied().skip(1).collect();
+    assert!(planner::plan(&whole).is_ok());
+    for wrong in [fewer, short] {
+        let why = planner::plan(&wrong).err().unwrap().to_string();
+        assert!(why.contains("one weight for each cell"), "{why}");
+    }
+}
+
 /// What cannot be weighed is refused where the spec is read, with the reason.
 #[test]
 fn what_is_refused() {

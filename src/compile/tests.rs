@@ -70,7 +70,7 @@ pub(super) fn released_by(key: &SigningKey, dir: &Path, spec: &Spec, rows: &str)
     let mut spec = spec.clone();
     spec.data = Some(crate::spec::Data {
         path: data,
-        format: crate::spec::Format::Csv,
+        format: Some(crate::spec::Format::Csv),
         csv: Default::default(),
         blanks: Default::default(),
     });

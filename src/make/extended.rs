@@ -3,11 +3,13 @@
 use super::MakeError;
 use crate::answer::{Answers, agreeing};
 use crate::compile::extending;
+use crate::cube::{Quantity, Weighing};
 use crate::plan::Mode;
 use crate::release::keys::SigningKey;
-use crate::spec::{Spec, Unit, other_columns};
+use crate::spec::{Spec, Unit, read_otherwise};
 use crate::visible::visible;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The spec of what is missing beside a release that is out, and the tables that it tells well enough.
 pub(super) fn extended(spec: &Spec, file: &Path, key: &SigningKey) -> Result<(Spec, Vec<String>), MakeError> {
@@ -45,7 +47,10 @@ pub(super) fn extended(spec: &Spec, file: &Path, key: &SigningKey) -> Result<(Sp
     if !same {
         return refuse("it counts other rows of a unit".into());
     }
-    if let Some(why) = other_columns(out.release(), spec) {
+    if let Some(why) = read_otherwise(out.release(), spec) {
+        return refuse(why);
+    }
+    if let Some(why) = other_numbers(&out, spec) {
         return refuse(why);
     }
     match extending::missing(spec, spec.file.as_deref().unwrap_or(Path::new("")), &out)? {
@@ -53,6 +58,30 @@ pub(super) fn extended(spec: &Spec, file: &Path, key: &SigningKey) -> Result<(Sp
         None => Err(MakeError::Refused(format!(
             "nothing is missing: {name} tells every table of this spec as precisely as its margin asks"
         ))),
+    }
+}
+
+/// In what a number of the spec is another one than that of its name in the release, or rows are weighed otherwise: what both then say of it is never taken together.
+fn other_numbers(out: &Answers, spec: &Spec) -> Option<String> {
+    let (plan, here) = (out.release().plan(out.cube()).ok()?, spec.request()?.sums);
+    let there: Vec<&Arc<Quantity>> = plan.channels.iter().filter_map(|c| c.subject.quantity()).collect();
+    let weight = |q: &&Arc<Quantity>| q.weighing == Weighing::Weight;
+    let own = here.iter().map(|sum| &sum.quantity);
+    let differs = own
+        .clone()
+        .find(|own| there.iter().any(|q| q.name.eq_ignore_ascii_case(&own.name) && !q.is_alike(own)));
+    if let Some(own) = differs {
+        return Some(format!(
+            "both have {}, and its bounds, its steps, its unit, what is done with rows without a value or its weighing differ",
+            own.name
+        ));
+    }
+    match (there.iter().copied().find(weight), own.clone().find(weight)) {
+        (Some(one), Some(other)) => {
+            (!one.is_alike(other)).then(|| "they weigh rows by different numbers".into())
+        }
+        (None, None) => None,
+        _ => Some("one of them weighs rows, and the other does not".into()),
     }
 }
 

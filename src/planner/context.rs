@@ -41,6 +41,13 @@ pub(super) fn for_tables(request: &Request) -> Result<Rational, PlanError> {
         };
         return Err(PlanError::TooLarge(request.cube.describe(&table.cuboid), cells));
     }
+    // Whoever reads weights of cells takes them for those of all cells of their table.
+    let each = [0, request.workload.len()].contains(&request.by_cell.len());
+    let fits =
+        |(t, table): (usize, &Table)| request.cells_of(t).is_none_or(|own| own.len() as u64 == cells(table));
+    if !each || !request.workload.iter().enumerate().all(fits) {
+        return Err(PlanError::Weights);
+    }
     if request.workload.iter().all(|t| request.is_exact(&t.cuboid)) {
         return Err(PlanError::AllExact);
     }

@@ -26,6 +26,9 @@ pub enum PlanError {
          them"
     )]
     TooLarge(String, String),
+    /// A program's request that weighs other cells than its tables have.
+    #[error("there is not one weight for each cell of a table")]
+    Weights,
     /// Every table is published without noise.
     #[error("every table asked for is exact: nothing would be protected, so there is nothing to release")]
     AllExact,

@@ -49,15 +49,15 @@ pub(crate) use amounts::PLAN_SUMS;
 pub(crate) use day_format::{DayFormat, clock};
 pub use diagnostic::{Diagnostic, SpecErrors};
 pub(crate) use digits::Digits;
-#[cfg(feature = "cli")]
-pub(crate) use draft::Part;
 #[cfg(feature = "compile")]
 pub use draft::{DraftError, Drawn, Holds, draft};
+#[cfg(feature = "cli")]
+pub(crate) use draft::{Part, called};
 pub use parse::parse;
 pub(crate) use parse::{MOST_EFFORT, parse_within, size as size_of};
 pub(crate) use projection::size;
 pub(crate) use schema::schema;
-pub(crate) use sealed::{other_columns, read_from, sealed};
+pub(crate) use sealed::{read_from, read_otherwise, sealed};
 pub use types::Spec;
 pub(crate) use types::{
     AccountSpec, AmountSpec, Blanks, Budget, Coding, Column, CsvOptions, Data, Encoding, ExactTable, Format,
@@ -78,6 +78,11 @@ use std::path::Path;
 const SUGGESTION: &str = "#?";
 /// Where rows are that come through standard input.
 pub(crate) const PIPE: &str = "-";
+
+/// Whether that is where rows are.
+pub(crate) fn is_pipe(data: &Path) -> bool {
+    data == Path::new(PIPE)
+}
 
 /// Reads a spec file and the files it refers to. Does not touch the data.
 pub fn load(path: &Path) -> Result<Spec, SpecErrors> {

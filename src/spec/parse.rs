@@ -94,7 +94,7 @@ pub(super) const DATA: Keys = Keys {
         key(
             "format",
             words!(FORMATS),
-            "the format of the data (default: by the ending of `path`; required for a folder)",
+            "the format of the data (default: by the ending of `path`; required for a folder, and for `-` unless `--format` says it)",
         ),
         key("delimiter", Shape::Json(ONE_CHARACTER), "CSV: the character between fields (default `,`)"),
         key(
@@ -673,6 +673,7 @@ fn data(value: &Value<'_>, origin: &Path, sink: &mut Sink) -> Option<Data> {
         .and_then(|v| Some((read::text(v, "`path`", sink)?, v.span())));
     let format = match (fields.get("format"), &path) {
         (Some(v), _) => read::choice(v, "format", FORMATS, sink),
+        (None, Some((path, _))) if super::is_pipe(Path::new(path)) => None,
         (None, Some((path, span))) => {
             // Packed text is text; Parquet packs itself.
             let text = path
@@ -729,12 +730,12 @@ fn data(value: &Value<'_>, origin: &Path, sink: &mut Sink) -> Option<Data> {
         return None;
     }
     let path = match path?.0 {
-        super::PIPE => super::PIPE.into(),
+        path if super::is_pipe(Path::new(path)) => path.into(),
         path => origin.parent().unwrap_or(Path::new("")).join(path),
     };
     let csv =
         CsvOptions { delimiter: delimiter?, quote: quote?, columns, encoding: encoding?, numbers: numbers? };
-    Some(Data { path, format: format?, csv, blanks: Blanks { empty: empty?, trim: trim? } })
+    Some(Data { path, format, csv, blanks: Blanks { empty: empty?, trim: trim? } })
 }
 
 /// `decimal` and `thousands`.

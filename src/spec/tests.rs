@@ -417,7 +417,7 @@ budgets = "uniform"
     let spec = parse(text, Path::new("specs/all.toml"), |_| unreachable!()).unwrap_or_else(|e| panic!("{e}"));
     let data = spec.data.unwrap();
     assert_eq!(data.path, Path::new("specs/../rows.dat"));
-    assert_eq!((data.format, data.csv.delimiter, data.csv.quote), (Format::Csv, b'\t', b'\''));
+    assert_eq!((data.format, data.csv.delimiter, data.csv.quote), (Some(Format::Csv), b'\t', b'\''));
     assert_eq!(data.csv.columns.unwrap(), ["id", "s", "a"]);
     assert_eq!(
         spec.privacy.unit,

@@ -164,8 +164,8 @@ impl Spec {
 pub(crate) struct Data {
     /// Resolved against the spec's folder.
     pub path: PathBuf,
-    /// CSV or Parquet.
-    pub format: Format,
+    /// CSV or Parquet; of standard input the command may say it.
+    pub format: Option<Format>,
     /// How the CSV is written.
     pub csv: CsvOptions,
     /// What cells say, whatever the file.

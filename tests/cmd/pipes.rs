@@ -106,25 +106,78 @@ fn closed_and_full_outputs() {
     }
 }
 
+/// The exit code of a command with this on its standard input, and what it says.
+fn piped(command: &mut Command, rows: &[u8]) -> (Option<i32>, String, String) {
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // What is refused before reads nothing.
+    let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), rows);
+    let done = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    (done.status.code(), String::from_utf8(done.stdout).unwrap(), said)
+}
+
+/// What is wrong with rows of a pipe is told in words that help with a pipe; and where a draft cannot be put is told before there are rows, as they come once.
+#[test]
+fn what_pipes_are_told() {
+    let folder = folder();
+    std::fs::write(folder.path().join("there.toml"), "").unwrap();
+    let long = b"id,sex\n".iter().chain(b"1,F\n".repeat(1 << 20).iter()).copied().collect::<Vec<u8>>();
+    let spec = std::fs::read_to_string(folder.path().join("residual.toml")).unwrap();
+    let unclear: String = spec
+        .lines()
+        .map(|l| if l.starts_with("path ") { "path = \"-\"\n".into() } else { format!("{l}\n") })
+        .collect();
+    assert!(unclear.contains("\"-\"") && !unclear.contains("format"), "{unclear}");
+    std::fs::write(folder.path().join("unclear.toml"), unclear).unwrap();
+    for (words, rows, why) in [
+        (
+            &["init", "-", "--format", "csv"][..],
+            &b"\x1f\x8b\x08\0"[..],
+            "unpack what goes through a pipe (gunzip)",
+        ),
+        (
+            &["release", "unclear.toml", "--data", "-", "--format", "csv", "--insecure-seed", "1"],
+            b"PAR1",
+            "of standard input say --format parquet",
+        ),
+        (&["init", "-", "--format", "csv"], b"", "standard input has no rows"),
+        (&["init", "-", "--format", "csv"], b"a,b\n", "standard input has no rows"),
+        (&["init", "-", "--format", "csv", "--out", "there.toml"], b"", "there.toml: it exists"),
+        (
+            &["init", "-", "--format", "csv", "--out", "no/where.toml"],
+            b"",
+            "no/where.toml: its folder does not exist",
+        ),
+        (&["init", "-", "--format", "csv"], &long, "which needs room for all of it"),
+        (&["release", "unclear.toml", "--insecure-seed", "1"], b"", "Say --format csv or --format parquet"),
+    ] {
+        let mut command = margins(folder.path());
+        command.args(words);
+        if rows.len() > 1 << 20 {
+            command.env("TMPDIR", "/no/where");
+        }
+        let (code, _, said) = piped(&mut command, rows);
+        let said = said.replace("\n       ", " ");
+        assert!(
+            code == Some(2) && said.contains(why) && !said.contains("limit of memory"),
+            "{words:?}: {said}"
+        );
+    }
+    let rows = std::fs::read(folder.path().join("data/people.csv")).unwrap();
+    let words = ["release", "unclear.toml", "--data", "-", "--format", "csv", "--insecure-seed", "1"];
+    let (code, _, said) = piped(margins(folder.path()).args(words), &rows);
+    assert_eq!(code, Some(0), "{said}");
+    let verified = margins(folder.path()).args(["verify", "out/v1-residual.margins"]).output().unwrap();
+    assert!(!String::from_utf8_lossy(&verified.stdout).contains("cannot be read"), "{verified:?}");
+}
+
 /// Rows on standard input are those of a file: `check`, `init` and `release` read them, and nothing is guessed of what they are.
 #[test]
 fn rows_on_standard_input() {
     let folder = folder();
     let rows = std::fs::read(folder.path().join("data/people.csv")).unwrap();
-    let piped = |words: &[&str], rows: &[u8]| {
-        let mut child = margins(folder.path())
-            .args(words)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        // What is refused before reads nothing.
-        let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), rows);
-        let done = child.wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&done.stderr).into_owned();
-        (done.status.code(), String::from_utf8(done.stdout).unwrap(), said)
-    };
+    let piped = |words: &[&str], rows: &[u8]| piped(margins(folder.path()).args(words), rows);
     let counts = |words: &[&str]| {
         let made = piped(words, &rows);
         assert_eq!(made.0, Some(0), "{words:?}: {}", made.2);

@@ -161,6 +161,37 @@ fn pipes_and_devices_are_refused() {
     assert_eq!(whole_file_signature(folder), "failed");
 }
 
+/// Whatever cannot be read or written is named.
+#[test]
+fn what_is_wrong_is_named() {
+    let folder = folder();
+    let folder = folder.path();
+    std::fs::create_dir(folder.join("parts")).unwrap();
+    for name in ["a.parquet", "b.parquet"] {
+        std::fs::write(folder.join("parts").join(name), "PAR1 and no more PAR1").unwrap();
+    }
+    for (words, name) in [
+        (&["keygen", "--no-passphrase", "--out", "no/where.key"][..], "cannot write no/where.key"),
+        (&["init", "parts"], "a.parquet: the Parquet file"),
+    ] {
+        let done = run(folder, words);
+        assert!(done.status.code() == Some(2) && said(&done).contains(name), "{words:?}: {}", said(&done));
+    }
+}
+
+/// A picture of a plan with sums says that these are not in it.
+#[test]
+fn pictures_say_what_they_leave_out() {
+    let folder = folder();
+    let folder = folder.path();
+    for (spec, sums) in [("pay.toml", true), ("residual.toml", false)] {
+        let done = run(folder, &["plan", spec, "--svg", "plan.svg"]);
+        assert!(done.status.success(), "{}", said(&done));
+        let picture = std::fs::read_to_string(folder.join("plan.svg")).unwrap();
+        assert_eq!(picture.contains("counts of rows alone, sums are not drawn"), sums, "{spec}");
+    }
+}
+
 /// Runs that replace the same release at once: each pair of names belongs together whenever all are done.
 #[test]
 fn racing_replacements_leave_one_release() {

@@ -182,6 +182,8 @@ fn lines_fit_eighty_columns() {
         "describe",
         "untrue",
         "keys",
+        "weights",
+        "records",
         "trusted",
         "projection",
         "refusals",

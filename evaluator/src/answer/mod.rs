@@ -16,6 +16,7 @@ pub mod tell;
 pub use ask::{
     collude, keys, linear,
     options::Options,
+    read_from::{ReadFrom, What, read_otherwise},
     several::{Several, agreeing},
     sums,
 };

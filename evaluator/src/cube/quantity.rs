@@ -162,7 +162,7 @@ impl Quantity {
     }
 
     /// Whether it is the same number by the same bounds and steps: all but what is said for people.
-    pub(crate) fn is_alike(&self, other: &Quantity) -> bool {
+    pub fn is_alike(&self, other: &Quantity) -> bool {
         let bounds = |q: &Quantity| (q.low, q.high, q.step, q.places, q.missing, q.weighing);
         bounds(self) == bounds(other)
             && self.unit == other.unit

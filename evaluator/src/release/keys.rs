@@ -133,13 +133,20 @@ impl KeyTexts {
     }
 }
 
+/// Writes a file that is not there yet; an error says which.
 fn write_new(mut options: OpenOptions, path: &Path, text: &str) -> Result<(), KeyError> {
+    let unwritten = |e: io::Error| {
+        KeyError::Io(io::Error::new(e.kind(), format!("cannot write {}: {e}", path.display())))
+    };
     let mut file = options.write(true).create_new(true).open(path).map_err(|e| match e.kind() {
         io::ErrorKind::AlreadyExists => KeyError::Exists(path.into()),
-        _ => KeyError::Io(e),
+        _ => unwritten(e),
     })?;
-    file.write_all(text.as_bytes())?;
-    Ok(file.sync_all()?)
+    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(|e| {
+        // Half a key is of no use, and in the way of a whole one.
+        let _ = fs::remove_file(path);
+        unwritten(e)
+    })
 }
 
 /// A key that can seal releases.

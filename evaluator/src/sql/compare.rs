@@ -32,9 +32,7 @@ pub(super) fn equal(
         }
         Literal::Null => return Err(null(names, column).at(span)),
     };
-    // Those in none of a reader's own districts are no district, and have no name.
-    let nowhere = text.is_empty() && names.is_own(column.at());
-    if let Some(node) = level.node(&text).filter(|_| !nowhere) {
+    if let Some(node) = level.node(&text).filter(|_| names.is_named(column, &text)) {
         return Ok(one(node));
     }
     if let Some(value) = value {

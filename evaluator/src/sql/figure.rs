@@ -574,6 +574,11 @@ fn not_possible(function: &Function, expr: &tree::Expr) -> SqlError {
         false => format!("the function {}", function.name),
     };
     let name = function.name.to_ascii_lowercase();
+    if ["quantile", "median"].contains(&name.as_str()) {
+        return SqlError::new(format!("{} stands alone: nothing is reckoned with it", function.name))
+            .at(expr.span())
+            .help(format!("select it as a column of its own: {QUANTILES}"));
+    }
     let quantile = ["percentile", "quantile", "median"].iter().any(|part| name.contains(part));
     let possible = if quantile { QUANTILES } else { POSSIBLE };
     SqlError::new(format!("{what} cannot be asked of a release")).at(expr.span()).help(possible)

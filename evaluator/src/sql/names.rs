@@ -53,6 +53,11 @@ impl<'a> Names<'a> {
         self.cube.dimensions[level.dimension].districts_at(level.level).is_some()
     }
 
+    /// Whether a category can be named: those in none of a reader's own districts are no district, and have no name.
+    pub(super) fn is_named(&self, column: Column, label: &str) -> bool {
+        !(label.is_empty() && self.is_own(column.at()))
+    }
+
     /// Refuses what only listed categories can be compared by: of a dimension that can be any text a query knows those that it names.
     pub(super) fn listed(&self, column: Column) -> Result<(), SqlError> {
         if !self.open.contains(&column.dim) {
@@ -151,8 +156,8 @@ impl<'a> Names<'a> {
             .flat_map(|(dim, d)| {
                 let own =
                     d.districts.iter().filter(|own| !own.groups.name.is_empty()).map(|_| d.levels.len());
-                own.chain((1..d.levels.len()).rev())
-                    .map(move |level| self.cube.level_name(Level::new(dim, level)))
+                let chain = (1..d.levels.len()).rev().filter(|&level| !is_of_halves(&d.levels[level]));
+                own.chain(chain).map(move |level| self.cube.level_name(Level::new(dim, level)))
             })
             .collect()
     }
@@ -161,7 +166,7 @@ impl<'a> Names<'a> {
         if let Some(amount) = self.quantities.iter().find(|q| q.name.eq_ignore_ascii_case(name)) {
             let name = quoted(&amount.name);
             return SqlError::new(format!("{name} is an amount: rows are not told apart by it"))
-                .help("possible are SUM, AVG and COUNT of it, also within a CASE");
+                .help("possible are SUM, AVG and COUNT of it; MEDIAN wants its column in `bins`");
         }
         let all = self.all();
         // A level named without its dimension is the likeliest slip: `band` for `age.band`.
@@ -255,6 +260,12 @@ fn edit_distance(a: &str, b: &str) -> usize {
         }
     }
     rows[2][b.len()]
+}
+
+/// Whether a level is one that a strategy put between those of the spec (`half1`, …), which nobody asks by.
+fn is_of_halves(level: &Categories) -> bool {
+    let numbered = level.name.strip_prefix("half").is_some_and(|rest| rest.parse::<u32>().is_ok());
+    numbered && level.labels.iter().any(|label| label.contains(" … "))
 }
 
 #[cfg(test)]

@@ -47,8 +47,10 @@ impl Names<'_> {
                 }
                 let column = self.operand(column)?;
                 let labels = &self.level(column).labels;
-                let by_label: HashMap<&str, usize> =
-                    labels.iter().enumerate().rev().map(|(node, label)| (label.as_str(), node)).collect();
+                let by_label: HashMap<&str, usize> = (labels.iter().enumerate().rev())
+                    .filter(|(_, label)| self.is_named(column, label))
+                    .map(|(node, label)| (label.as_str(), node))
+                    .collect();
                 let mut members = vec![false; labels.len()];
                 for item in list {
                     let value = self.value(item)?;
@@ -75,7 +77,9 @@ impl Names<'_> {
                     );
                 };
                 let like = |all: &[String]| -> Vec<bool> {
-                    all.iter().map(|one| like::matches(&text, one, *any_case)).collect()
+                    let matches =
+                        |one: &String| self.is_named(column, one) && like::matches(&text, one, *any_case);
+                    all.iter().map(matches).collect()
                 };
                 let mut members = like(&self.level(column).labels);
                 // As with =, labels count where no code is meant.

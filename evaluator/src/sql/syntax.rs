@@ -153,6 +153,11 @@ fn select(parser: &mut Parser, inside: Inside) -> Result<Clauses, SqlError> {
         let help = "ask the SELECTs one by one, or combine their conditions with OR and AND";
         return Err(match parser.is_word(0, "UNION") && inside == Inside::Brackets {
             true => SqlError::new("UNION ALL cannot stand in brackets").at(parser.here()).help(help),
+            false if parser.is_word(0, "UNION") && parser.is_word(1, "ALL") => {
+                SqlError::new("UNION ALL joins several questions, and one is asked here")
+                    .at(parser.here())
+                    .help(help)
+            }
             false => refuse("UNION, EXCEPT and INTERSECT", parser.here(), help),
         });
     }

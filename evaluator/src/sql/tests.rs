@@ -395,6 +395,12 @@ fn refusals_in_short() {
         ),
         ("SELECT COUNT(*)", "FROM is missing", "SELECT", "name the release: FROM …"),
         (
+            "SELECT COUNT(*) FROM a UNION ALL SELECT COUNT(*) FROM b",
+            "UNION ALL joins several questions, and one is asked here",
+            "UNION",
+            "ask the SELECTs one by one, or combine their conditions with OR and AND",
+        ),
+        (
             "SELECT COUNT(*) FROM a UNION SELECT COUNT(*) FROM b",
             "UNION, EXCEPT and INTERSECT cannot be asked of a release",
             "UNION",
@@ -919,11 +925,25 @@ fn missing_values_are_null_where_the_file_says_so() {
     assert!(query("SELECT COUNT(*) FROM town WHERE age = NULL").unwrap_err().contains("write age IS NULL"));
 }
 
+/// What a strategy put between the spec's levels is no level to ask by.
+#[test]
+fn levels_of_halves_are_not_offered() {
+    let age = crate::cube::Dimension::plain("age", (0..11).map(|v| v.to_string()).collect());
+    let refined = Cube { dimensions: vec![age] }.refined().cube;
+    let why = Query::parse("SELECT x, COUNT(*) FROM t GROUP BY x", &refined).unwrap_err().to_string();
+    assert!(why.contains("known: age") && !why.contains("half"), "{why}");
+}
+
 #[test]
 fn refused_figures() {
     let possible = "possible are COUNT(*), SUM and AVG of a numeric dimension or a CASE, and + - * / of them";
     for (column, message, help) in [
         ("COUNT(DISTINCT sex)", "COUNT with DISTINCT or ALL cannot be asked of a release", possible),
+        (
+            "MEDIAN(age) + 1",
+            "MEDIAN stands alone: nothing is reckoned with it",
+            "select it as a column of its own: possible are MEDIAN(age) and QUANTILE(age, 0.9), of a dimension whose categories are numbers, or bands that do not overlap",
+        ),
         ("SKEWNESS(age)", "the function SKEWNESS cannot be asked of a release", possible),
         ("SUM(sex)", "sex has no numbers", possible),
         (

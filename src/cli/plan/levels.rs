@@ -125,7 +125,7 @@ pub(super) fn pictures(request: &Request, planned: &Planned) -> Vec<Dots> {
         let several = if several { "; of several tables of a level the first" } else { "" };
         Dots {
             title: format!("Margin by size: {}", own.name),
-            subtitle: format!("a dot: categories that are alike{several}"),
+            subtitle: format!("a dot: categories that are alike{several}{}", super::counts_alone(request)),
             x_label: format!("finest categories of {} beneath a category", own.name),
             y_label: "95 % margin of a category's cell that is known least well".into(),
             clouds,

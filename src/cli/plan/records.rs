@@ -96,7 +96,7 @@ impl Tried {
         );
         let mut out = format!("\n{}\n\n{}", output::wrapped(&text, 10), self.likeness);
         let note = "The last line is chance alone: as many rows, drawn anew among them. Other noise and other people give other figures.";
-        out.push_str(&format!("  {}\n", output::wrapped(note, 2)));
+        out.push_str(&format!("  {}\n", crate::audit::wrap(note, 78, 2)));
         out
     }
 

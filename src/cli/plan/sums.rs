@@ -30,22 +30,24 @@ pub(super) fn text(spec: &Spec, planned: &Planned) -> String {
             Weighing::Plain => ("sums of", "a sum", "counts"),
             Weighing::Weighted => ("weighted sums of", "a sum", "counts"),
         };
-        out.push_str(&format!(
-            "\n{what} {} ({share:.0} % of the budget; the rest of their noise is that of {rest})\n",
+        let head = format!(
+            "{what} {} ({share:.0} % of the budget; the rest of their noise is that of {rest})",
             quantity.name
-        ));
+        );
+        out.push_str(&format!("\n{}\n", wrap(&head, 80, 2)));
         let exact = planned.plan.channel(&sums.subject).map_or(&[][..], |c| &c.exact);
         for e in errors(planned, sums, quantity) {
             if exact.contains(&e.table.cuboid) {
                 out.push_str(&format!("  {}: exact, without noise\n", e.table.describe(cube)));
                 continue;
             }
-            out.push_str(&format!(
-                "  {}: std error of {of} {}{unit}, at most {}{unit}\n",
+            let line = format!(
+                "{}: std error of {of} {}{unit}, at most {}{unit}",
                 e.table.describe(cube),
                 figure(e.sum.0),
                 figure(e.sum.1)
-            ));
+            );
+            out.push_str(&format!("  {}\n", wrap(&line, 76, 4)));
         }
     }
     for sums in &planned.sums {

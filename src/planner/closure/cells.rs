@@ -22,7 +22,7 @@ impl Closure {
             frame.axes[at.dimension].is_balanced() && !told
         };
         // Of groups of one size all cells of a table have the same gains.
-        let Some(cells) = cells.filter(|c| c.len() == frame.len(cuboid) && !cuboid.iter().all(alike)) else {
+        let Some(cells) = cells.filter(|_| !cuboid.iter().all(alike)) else {
             return self.mean_gains(t, cuboid, visit);
         };
         let rows: Vec<Vec<Vec<f64>>> = (cuboid.iter())

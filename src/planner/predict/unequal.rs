@@ -195,7 +195,7 @@ fn spread(
     };
     let variances: Vec<(f64, f64)> = picks.par_iter().map(one).collect();
     // Added up in their order, however many threads there are.
-    let weights = each.filter(|each| each.len() == frame.len(cuboid)).map(|each| all.weights(each));
+    let weights = each.map(|each| all.weights(each));
     let (mut largest, mut worst) = (0.0, &picks[0]);
     for ((_, variance), pick) in variances.iter().zip(&picks) {
         if *variance > largest {

@@ -297,7 +297,7 @@ fn problem(ask: &Ask, dimensions: &[Dimension], beside: &Told) -> Problem {
         let fixed = ask.closure.rows_of(ask.frame, t, table);
         let sizes: Vec<usize> = table.cuboid.iter().map(|at| ask.frame.rung(at).len()).collect();
         let all: usize = sizes.iter().product();
-        let cells = ask.request.cells_of(t).filter(|c| c.len() == all);
+        let cells = ask.request.cells_of(t);
         let row = |(at, ((d, l), fixed)): (usize, ((usize, usize), Vec<f64>))| {
             let Some(tree) = place(d) else { return Row::Fixed(fixed) };
             let rung = axis(d).rung(l).unwrap_or(0);

@@ -217,6 +217,12 @@ pub enum IngestError {
          limit of memory lets more be held)"
     )]
     Spill(io::ErrorKind),
+    /// Standard input that cannot be put aside, which all of it must be.
+    #[error(
+        "what comes through standard input cannot be put aside in a temporary file: {0} (it is in the folder that TMPDIR names, which needs room for all of it; rows \
+         in a file need none)"
+    )]
+    Put(io::ErrorKind),
     /// No key for what is put aside.
     #[error("the operating system has no randomness")]
     NoEntropy,

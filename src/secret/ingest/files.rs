@@ -196,7 +196,7 @@ pub(crate) fn files_of(own: Option<&Data>, from: Origin<'_>) -> Result<Vec<DataF
         },
         Ok(_) | Err(_) => {
             let by_name = if own.is_some_and(|data| data.path == path) { None } else { named(path) };
-            let format = by_name.or(own.map(|data| data.format)).unwrap_or(Format::Csv);
+            let format = by_name.or(own.and_then(|data| data.format)).unwrap_or(Format::Csv);
             return Ok(vec![DataFile::new((path.to_owned(), Vec::new()), format)?]);
         }
     };
@@ -233,7 +233,7 @@ pub(crate) fn format(spec: &Spec, from: Origin<'_>) -> Format {
         return piped.format();
     }
     let found = files(spec, from).ok().and_then(|files| files.first().map(|file| file.format));
-    found.or(spec.data.as_ref().map(|data| data.format)).unwrap_or(Format::Csv)
+    found.or(spec.data.as_ref().and_then(|data| data.format)).unwrap_or(Format::Csv)
 }
 
 /// What the end of a name says.

@@ -72,6 +72,14 @@ impl fmt::Debug for Piped {
     }
 }
 
+/// More memory would not help: only so many blocks are held.
+fn full(error: IngestError) -> IngestError {
+    match error {
+        IngestError::Spill(why) => IngestError::Put(why),
+        error => error,
+    }
+}
+
 impl Kept {
     fn all(mut from: impl Read) -> Result<Kept, IngestError> {
         let mut kept = Kept { size: 0, spill: Spill::new(), blocks: Vec::new() };
@@ -85,7 +93,7 @@ impl Kept {
             kept.size += len as u64;
             kept.blocks.push(match kept.blocks.len() < HELD {
                 true => Part::Held(block),
-                false => Part::Put(kept.spill.write(&mut block)?),
+                false => Part::Put(kept.spill.write(&mut block).map_err(full)?),
             });
             if len < BLOCK {
                 return Ok(kept);
@@ -115,7 +123,12 @@ impl Read for Reader {
         let number = usize::try_from(self.at / BLOCK as u64).map_err(io::Error::other)?;
         let block = match self.block.take().filter(|(own, _)| *own == number) {
             Some((_, block)) => block,
-            None => self.piped.kept().and_then(|kept| kept.block(number)).map_err(io::Error::other)?,
+            None => self
+                .piped
+                .kept()
+                .and_then(|kept| kept.block(number))
+                .map_err(full)
+                .map_err(io::Error::other)?,
         };
         let rest = block.get((self.at % BLOCK as u64) as usize..).unwrap_or_default();
         let read = rest.len().min(to.len());

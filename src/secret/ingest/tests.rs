@@ -59,7 +59,7 @@ pub(in crate::secret) fn spec(columns: impl IntoIterator<Item = (Dimension, Colu
         recipients: None,
         data: Some(Data {
             path: PathBuf::from("nowhere.csv"),
-            format: Format::Csv,
+            format: Some(Format::Csv),
             csv: CsvOptions::default(),
             blanks: Default::default(),
         }),

@@ -86,6 +86,11 @@ pub enum DraftError {
     Nothing(String),
 }
 
+/// What data is called in an error.
+pub(crate) fn called(data: &Path) -> String {
+    if super::is_pipe(data) { "standard input".into() } else { data.display().to_string() }
+}
+
 /// Drafts a spec for CSV files with a header, which `data` names; `folder` is where the spec will be put, so that the
 /// draft can name the data relative to it.
 ///
@@ -203,11 +208,11 @@ impl Drawn {
         lists: Option<&mut Vec<(String, String)>>,
     ) -> Result<String, DraftError> {
         if self.rows == 0 {
-            return Err(DraftError::NoRows(data.display().to_string()));
+            return Err(DraftError::NoRows(called(data)));
         }
         let trees = if lists.is_some() { areas::trees(self) } else { Vec::new() };
         if trees.is_empty() && self.columns.iter().all(|c| c.domain(self.gaps()).is_err()) {
-            return Err(DraftError::Nothing(data.display().to_string()));
+            return Err(DraftError::Nothing(called(data)));
         }
         let name = write::name(data);
         let text = write::write(self, (&name, data), folder, csv, &trees);

@@ -4,13 +4,13 @@ use super::super::{CsvOptions, Digits, Encoding, words};
 use super::Drawn;
 use super::areas::Tree;
 use super::survey::{GAPS, Survey, quoted};
-use crate::spec::{PIPE, SUGGESTION};
+use crate::spec::{PIPE, SUGGESTION, is_pipe};
 use std::fmt::Write as _;
 use std::path::{Component, Path};
 
 /// What people call a data file.
 fn stem(data: &Path) -> &str {
-    if data == Path::new(PIPE) {
+    if is_pipe(data) {
         return "";
     }
     let stem = data.file_stem().and_then(|s| s.to_str()).unwrap_or("");
@@ -47,7 +47,7 @@ pub(super) fn write(
         if csv.is_some() { nameless(columns) } else { String::new() },
         quoted(&format!("Tables from {}", if stem.is_empty() { "the data" } else { stem })),
         quoted(&relative(data, folder)),
-        if data == Path::new(PIPE) { "standard input" } else { "relative to this file" },
+        if is_pipe(data) { "standard input" } else { "relative to this file" },
     );
     let format = if csv.is_some() { "csv" } else { "parquet" };
     if crate::unpack::ending(data).as_deref() != Some(format) {
@@ -307,7 +307,7 @@ const TOTAL: &str = "total";
 /// `path` as seen from `folder`, with forward slashes. The spec becomes public, so a way that would lead over the root, and name
 /// every folder below it, is not written: then it is the file's name alone, and the data has to be put there or given with `--data`.
 pub(super) fn relative(path: &Path, folder: &Path) -> String {
-    if path == Path::new(PIPE) {
+    if is_pipe(path) {
         return PIPE.into();
     }
     let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };

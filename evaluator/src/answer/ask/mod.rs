@@ -12,6 +12,7 @@ mod notes;
 mod off_plan_note;
 pub(super) mod options;
 mod query;
+pub(super) mod read_from;
 mod rows;
 pub(super) mod several;
 pub mod sums;

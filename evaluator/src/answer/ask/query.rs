@@ -128,7 +128,8 @@ fn answer(teller: &dyn Teller, asked: &Question, options: &Options) -> Result<Re
         let laws = rows.iter().map(|row| (row.portion, &row.told.law));
         super::off_plan_note::note(only, asked, laws).into_iter().for_each(|note| notes.add(note));
     }
-    for (name, note) in quantile::notes(asked.query, teller.cube()) {
+    let quantiles: Vec<_> = quantile::notes(asked.query, teller.cube(), &table).collect();
+    for (name, note) in quantiles {
         table.methods.push((name, quantile::METHOD.into()));
         notes.add(note);
     }

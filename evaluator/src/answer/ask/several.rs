@@ -15,6 +15,7 @@ use super::contradict;
 use super::explain::explain;
 use super::options::Options;
 use super::query::asked;
+use super::read_from::{ReadFrom, What, read_otherwise};
 use super::union;
 use crate::answer::error::QueryError;
 use crate::answer::tell::open::Answers;
@@ -26,7 +27,6 @@ use crate::render::{Explained, Naming, ResultTable};
 use crate::sql::meaning::Meaning;
 use crate::sql::{Query, SelectColumn};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
 
 /// Releases of one dataset. With a single one, the same as that one.
 pub struct Several {
@@ -35,12 +35,9 @@ pub struct Several {
     aside: Vec<String>,
     /// The periods in the order they were given, and which releases are of each.
     periods: Vec<(Option<String>, Vec<usize>)>,
-    /// From which columns each reads what it names, where that is known.
-    columns: Vec<ReadFrom>,
+    /// How each reads what it names, where that is known.
+    read_from: Vec<ReadFrom>,
 }
-
-/// From which columns of the data what a release names is read: by the name, in small letters, of a dimension or an amount; of the weights without one.
-type ReadFrom = BTreeMap<String, Vec<String>>;
 
 impl Several {
     /// Opens them together.
@@ -80,16 +77,15 @@ impl Several {
             let own: Vec<&Answers> = members.iter().filter_map(|&at| releases.get(at)).collect();
             contradict::refused(&own)?;
         }
-        Ok(Several { releases, aside, periods, columns: Vec::new() })
+        Ok(Several { releases, aside, periods, read_from: Vec::new() })
     }
 
-    /// The same, for which the sealed specs are known, which nothing here reads: by each dimension and amount, its name in small letters, the columns of the data
-    /// that it is read from; under an empty name those of the weights. What one name means in two columns is then neither combined nor
-    /// compared unsaid.
+    /// The same, for which the sealed specs are known, which nothing here reads. What one name means in two columns, or with other texts that stand for no value, is
+    /// then neither combined nor compared unsaid.
     #[must_use]
-    pub fn reading(mut self, columns: impl Fn(&Release) -> BTreeMap<String, Vec<String>>) -> Several {
+    pub fn reading(mut self, read_from: impl Fn(&Release) -> ReadFrom) -> Several {
         if self.releases.len() > 1 {
-            self.columns = self.releases.iter().map(|r| columns(r.release())).collect();
+            self.read_from = self.releases.iter().map(|r| read_from(r.release())).collect();
         }
         self
     }
@@ -177,7 +173,7 @@ impl Several {
         }
         let mut table = self.answer(sql, options)?;
         table.notes.extend(self.aside.iter().cloned());
-        let renamed = self.periods.len() > 1 && !self.columns.is_empty();
+        let renamed = self.periods.len() > 1 && !self.read_from.is_empty();
         let labelled = options.naming != Naming::Codes;
         let read = if renamed || labelled { self.read(sql) } else { Vec::new() };
         if renamed {
@@ -194,32 +190,23 @@ impl Several {
         Ok(table)
     }
 
-    /// Which name of a question some of these releases read from other columns than the first does that understands it.
+    /// Which name of a question some of these releases read otherwise than the first does that understands it.
     fn read_otherwise(&self, members: &[usize], queries: &[Result<Query, QueryError>]) -> Option<String> {
         let mut known = members.iter().filter_map(|&at| {
             let (release, query) = (self.releases.get(at)?, queries.get(at)?.as_ref().ok()?);
-            Some((release, query, self.columns.get(at)?))
+            Some((release, query, self.read_from.get(at)?))
         });
         let (first, query, own) = known.next()?;
-        let mut names = Meaning::of(first.cube(), query).names();
+        let names = Meaning::of(first.cube(), query).names();
+        let mut what: Vec<What> = names.into_iter().map(What::Named).chain([What::Unit]).collect();
         for quantity in query.aggregates.iter().filter_map(|a| a.subject.quantity()) {
-            names.push(quantity.name.to_lowercase());
+            what.push(What::Named(quantity.name.to_lowercase()));
             if quantity.weighing != Weighing::Plain {
-                names.push(String::new());
+                what.push(What::Weight);
             }
         }
         known.find_map(|(other, _, theirs)| {
-            let differs = |n: &&String| own.get(*n).zip(theirs.get(*n)).is_some_and(|(a, b)| a != b);
-            let name = names.iter().find(differs)?;
-            let what = if name.is_empty() { "the weights" } else { name };
-            let of = |columns: &ReadFrom| columns.get(name).map_or(String::new(), |c| c.join(" × "));
-            Some(format!(
-                "{what} is read from the column {} in {} and from {} in {}",
-                of(own),
-                first.title(),
-                of(theirs),
-                other.title()
-            ))
+            read_otherwise(what.iter(), (&first.title(), own), (&other.title(), theirs))
         })
     }
 
@@ -446,6 +433,27 @@ fn same_people(a: &Answers, b: &Answers) -> Result<(), QueryError> {
             "{first} {}, {second} {}: their counts have different truths",
             said(a),
             said(b)
+        ));
+    }
+    let rows = |r: &Answers| r.release().manifest().privacy.clone();
+    let (of_a, of_b) = (rows(a), rows(b));
+    if of_a.order != of_b.order {
+        let said = |order: &[String]| match order {
+            [] => "in the order of the data".to_owned(),
+            columns => format!("by {}", columns.join(", ")),
+        };
+        return refuse(format!(
+            "the rows of a {} that count are its first {} in {first} and {} in {second}: their counts have different truths",
+            of_a.unit,
+            said(&of_a.order),
+            said(&of_b.order)
+        ));
+    }
+    // A run that stops at rows without a unit had none.
+    if of_a.without.zip(of_b.without).is_some_and(|(x, y)| x != y) {
+        return refuse(format!(
+            "one of {first} and {second} counts rows without a {} and the other leaves them out: their counts have different truths",
+            of_a.unit
         ));
     }
     Ok(())

@@ -24,7 +24,7 @@ use crate::answer::tell::Told;
 use crate::cube::{Cube, Filter, Level, Number};
 use crate::joint::How;
 use crate::law::LawError;
-use crate::render::ResultFigure;
+use crate::render::{ResultCell, ResultFigure, ResultTable};
 use crate::sql::{Aggregate, Linear, Query, SelectColumn};
 
 /// Values of a dimension whose quantile is asked for: each is a law of its own in every row.
@@ -134,23 +134,42 @@ fn quantile(values: &[(f64, f64)], differences: &[ResultFigure], [none, all]: [f
 /// How the interval of a quantile is found.
 pub(crate) const METHOD: &str = "quantile: exact tests of the counts up to each value, inverted";
 
-/// The quantiles of a query, each with what is said of it.
-pub(crate) fn notes(query: &Query, cube: &Cube) -> impl Iterator<Item = (String, String)> {
+/// The quantiles of a query, each with what is said of it where these are the answers.
+pub(crate) fn notes(
+    query: &Query,
+    cube: &Cube,
+    table: &ResultTable,
+) -> impl Iterator<Item = (String, String)> {
     query.columns.iter().filter_map(|column| {
         let SelectColumn::Quantile { name, p, level } = column else { return None };
         let level = level.of(cube);
         let several = (0..level.len()).any(|node| level.number(node) == Number::Several);
         let within = if several {
-            " Its categories have several numbers: the estimate takes them to be spread evenly within theirs, the interval takes nothing for granted."
+            " Its categories have several numbers: the estimate takes them to be spread evenly within theirs, the interval takes nothing of where they are within for granted."
         } else {
             ""
         };
+        // Whether values beyond the ends were counted in the end categories, the domain does not say.
+        let (least, most) = level.within().unwrap_or((f64::NAN, f64::NAN));
+        let at = table.columns.iter().position(|c| c.name == *name);
+        let ends = table.rows.iter().any(|row| match at.and_then(|at| row.get(at)) {
+            Some(ResultCell::Figure(f)) => f.low <= least || f.high >= most,
+            _ => false,
+        });
+        let ends = if ends {
+            format!(
+                " An interval that begins at {least} or ends at {most} has no end there if values beyond were counted in the end categories (`clamp = true` in the spec)."
+            )
+        } else {
+            String::new()
+        };
         let note = format!(
             "{name}: the least value that at least {:.4} % of the units do not exceed; its interval inverts exact tests of \
-             the counts up to each value. It has no standard error.{within}",
+             the counts up to each value. It has no standard error.",
             100.0 * p
         );
-        Some((name.clone(), note.replace(".0000 %", " %").replace("00 %", " %")))
+        let note = note.replace(".0000 %", " %").replace("00 %", " %");
+        Some((name.clone(), note + within + &ends))
     })
 }
 
