@@ -9,7 +9,7 @@ use margins::numeric::dice::Dice;
 use margins::numeric::tries::tries;
 use margins::plan::{
     Asks, Based, Block, BudgetRule, Channel, Measure, Measurement, Neighbours, NodeWeights, Noise, Objective,
-    Plan, Ranges, Table, Target, Telling, cost,
+    Plan, Ranges, Table, Target, Telling, Tellings, cost,
 };
 use margins::planner::{Planned, Request, plan};
 use margins::recover::Recovery;
@@ -59,34 +59,42 @@ fn tables(dice: &mut Dice, cube: &Cube) -> Vec<Cuboid> {
     (0..count).map(&mut one).collect()
 }
 
-/// Every component below the tables, with any factors.
+/// Every component below the tables, with any factors; at times each has one of two in the first dimension, its own.
 fn any_plan(dice: &mut Dice, cube: &Cube, tables: &[Cuboid], exact: Vec<Cuboid>) -> Plan {
     let levels = Frame::levels_of(cube, tables);
     let frame = Frame::new(cube, &levels);
-    let mut told: BTreeMap<(usize, usize), Telling> = BTreeMap::new();
+    let mut told: BTreeMap<(usize, usize), [Telling; 2]> = BTreeMap::new();
+    let own = dice.below(2) == 0;
     for (d, axis) in frame.axes.iter().enumerate() {
         for rung in
             axis.rungs.iter().skip(1).filter(|r| !r.adds_nothing() && cube.dimensions[d].levels.len() > 2)
         {
             let mut any = || [2, 3, 4, 5, 6, 8, 12, 40][dice.below(8)];
             let alone = |p: &u32| rung.siblings[*p as usize] == 1;
-            let factors = rung.parent.iter().map(|p| if alone(p) { 1 } else { any() }).collect();
-            let weights = NodeWeights::new(rung.parent.clone(), factors).unwrap();
-            told.insert((d, rung.level), Telling::Weights(Arc::new(weights)));
+            let mut weights = || {
+                let factors = rung.parent.iter().map(|p| if alone(p) { 1 } else { any() }).collect();
+                let weights = NodeWeights::new(rung.parent.clone(), factors).unwrap();
+                Telling::Weights(Arc::new(weights))
+            };
+            told.insert((d, rung.level), [weights(), weights()]);
         }
     }
     let mut components: Vec<Cuboid> = tables.iter().flat_map(|t| frame.below(t)).collect();
     components.sort();
     components.dedup();
     components.retain(|a| !exact.iter().any(|e| a.is_below(e)));
-    let measurement = |cuboid: Cuboid| {
-        let axes = cuboid.pairs().map(|at| told.get(&at).cloned().unwrap_or(Telling::Siblings)).collect();
+    let mut measurement = |cuboid: Cuboid| {
+        let mut telling = |at: (usize, usize)| {
+            let which = if own && at.0 == 0 { dice.below(2) } else { 0 };
+            told.get(&at).map_or(Telling::Siblings, |both| both[which].clone())
+        };
+        let axes = cuboid.pairs().map(&mut telling).collect();
         Measurement {
             block: Block::Based(Based { cuboid, axes }),
             scale: Rational::whole(1 + dice.below(60) as u128),
         }
     };
-    let measurements = components.into_iter().map(measurement).collect();
+    let measurements = components.into_iter().map(&mut measurement).collect();
     let workload = tables.iter().map(|t| Table::new(t.clone(), Rational::ONE)).collect();
     Plan {
         noise: Noise::Gaussian,
@@ -152,8 +160,8 @@ fn informed(cube: &Cube, plan: &Plan) -> f64 {
 /// Estimates and laws over all that is held, on whole and on lumped axes; the bytes of the plan; and its cost.
 #[test]
 fn as_matrices_say() {
-    let (mut made, mut two) = (0, 0);
-    for seed in 0..tries(24, 200) {
+    let (mut made, mut two, mut own) = (0, 0, 0);
+    for seed in 0..tries(32, 300) {
         let mut dice = Dice::new(seed as u64);
         let cube = cube(&mut dice);
         let tables = tables(&mut dice, &cube);
@@ -164,6 +172,8 @@ fn as_matrices_say() {
         }
         two += usize::from(cube.dimensions.len() == 3);
         made += 1;
+        let tellings = Tellings::of(plan.rows().measurements.iter().map(|m| &m.block)).unwrap();
+        own += usize::from(tellings.own.is_some());
         let bytes = wire::encode_plan(&Plan { exact: Vec::new(), ..plan.clone() }, &cube).unwrap();
         let again = wire::decode_plan(&bytes, &cube).unwrap();
         assert_eq!(Plan { exact: exact.clone(), ..again }, plan);
@@ -226,7 +236,7 @@ fn as_matrices_say() {
             }
         }
     }
-    assert!(made > 10 && two > 3, "{made} {two}");
+    assert!(made > 10 && two > 3 && own > 5, "{made} {two} {own}");
 }
 
 /// Every level of the first tree, and some tables more.
