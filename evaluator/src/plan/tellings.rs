@@ -12,6 +12,9 @@ use std::sync::Arc;
 /// The weights of one kind of components, by level.
 pub type Levels = BTreeMap<usize, Arc<NodeWeights>>;
 
+/// How levels are told, by dimension and level.
+pub type Told = BTreeMap<(usize, usize), Telling>;
+
 /// The dimension in which components of the others have weights of their own.
 #[derive(Debug, Clone)]
 pub struct Own {
@@ -25,14 +28,14 @@ pub struct Own {
 /// How the levels of all dimensions are told.
 #[derive(Debug, Clone, Default)]
 pub struct Tellings {
-    /// By dimension and level; where weights differ, those of the first component.
-    pub alike: BTreeMap<(usize, usize), Telling>,
+    /// By dimension and level, but for those told by siblings' differences; where weights differ, those of the first component.
+    pub alike: Told,
     /// Where they differ.
     pub own: Option<Own>,
 }
 
 impl Own {
-    fn of<'a>(dimension: usize, blocks: impl Iterator<Item = &'a Block>) -> Own {
+    fn of_blocks<'a>(dimension: usize, blocks: impl Iterator<Item = &'a Block>) -> Own {
         let mut all: BTreeMap<Cuboid, Levels> = BTreeMap::new();
         for block in blocks {
             let Block::Based(block) = block else { continue };
@@ -51,6 +54,11 @@ impl Own {
             (beside, known)
         };
         let of = all.into_iter().map(number).collect();
+        Own { dimension, kinds, of }
+    }
+
+    /// Of these kinds; `of` says which of them each component of the others has.
+    pub fn new(dimension: usize, kinds: Vec<Levels>, of: HashMap<Cuboid, usize>) -> Own {
         Own { dimension, kinds, of }
     }
 
@@ -102,7 +110,24 @@ impl Tellings {
                 _ => {}
             }
         }
-        let alike = alike.into_iter().map(|(at, told)| (at, told.clone())).collect();
-        Ok(Tellings { alike, own: several.map(|dimension| Own::of(dimension, blocks)) })
+        let alike = alike.into_iter().filter(|(_, told)| **told != Telling::Siblings);
+        let alike = alike.map(|(at, told)| (at, told.clone())).collect();
+        Ok(Tellings { alike, own: several.map(|dimension| Own::of_blocks(dimension, blocks)) })
+    }
+    /// How all levels are told to each kind of components: one, where nothing differs.
+    pub fn each(&self) -> Vec<Told> {
+        let Some(own) = &self.own else { return vec![self.alike.clone()] };
+        let of = |levels: &Levels| {
+            let mut told = self.alike.clone();
+            told.retain(|at, _| at.0 != own.dimension);
+            told.extend(levels.iter().map(|(&l, w)| ((own.dimension, l), Telling::Weights(w.clone()))));
+            told
+        };
+        own.kinds.iter().map(of).collect()
+    }
+
+    /// The number of a component's kind.
+    pub fn kind(&self, component: &Cuboid) -> usize {
+        self.own.as_ref().map_or(0, |own| own.kind(component))
     }
 }

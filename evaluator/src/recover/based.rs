@@ -17,8 +17,8 @@ use super::gls::Parts;
 use super::{RecoverError, Source, near};
 use crate::cube::{Cuboid, Frame, Level, Rung, frame};
 use crate::plan::basis::{Basis, Inverse, Part};
-use crate::plan::weights::{NodeWeights, cell_norms};
 use crate::plan::tellings::{Own, Tellings};
+use crate::plan::weights::{NodeWeights, cell_norms};
 use crate::plan::{Plan, Telling, limits, noise_variance};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -138,7 +138,10 @@ impl BasedOn {
                 _ if r == 0 => (table, None),
                 Way::Basis(_, inverse) => {
                     width = inverse.rows();
-                    (inverse.pull(&table, inner, Part::Rows), Some(inverse.pull(&table, inner, Part::Coarser)))
+                    (
+                        inverse.pull(&table, inner, Part::Rows),
+                        Some(inverse.pull(&table, inner, Part::Coarser)),
+                    )
                 }
                 Way::Weights(weights, rung) => {
                     let (coarser, own) = weights.pull(rung, inner, table);

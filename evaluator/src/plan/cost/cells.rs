@@ -42,7 +42,8 @@ pub(super) fn dearest(
                 let at = dimensions.iter().position(|own| own.number == d);
                 if let (Some(at), Some(weights)) = (at, told.weights()) {
                     let own = (l, &**weights);
-                    key[at] = dimensions[at].levels.iter().position(|known| *known == own).map_or(0, |i| i + 1);
+                    key[at] =
+                        dimensions[at].levels.iter().position(|known| *known == own).map_or(0, |i| i + 1);
                     // The sensitivity is that of the dearest node.
                     rest = rest.checked_div(weights.norm().into()).unwrap_or(0);
                 }
