@@ -23,11 +23,11 @@ pub(super) fn text(cube: &Cube, planned: &Planned) -> String {
     bases(planned).into_iter().map(line).collect()
 }
 
-/// In which dimension weights of nodes are of their own.
+/// In which dimension kinds of components have weights of nodes of their own.
 pub(super) fn own(request: &Request, planned: &Planned) -> String {
     let Some((name, kinds)) = strategy::own_kinds(request, &planned.plan) else { return String::new() };
-    output::wrapped(&format!("nodes of {name} have weights of their own for {kinds} kinds of components"), 2)
-        + "\n"
+    let line = format!("weights of nodes of {name}: {kinds} kinds of components have their own");
+    output::wrapped(&line, 2) + "\n"
 }
 
 /// Why nodes of groups that differ in size share evenly, where they do.

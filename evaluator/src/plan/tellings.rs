@@ -9,6 +9,9 @@ use crate::cube::Cuboid;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+/// How many kinds of components may have weights of their own, and how many weights a level.
+pub const MOST_KINDS: usize = 256;
+
 /// The weights of one kind of components, by level.
 pub type Levels = BTreeMap<usize, Arc<NodeWeights>>;
 
@@ -19,7 +22,7 @@ pub type Told = BTreeMap<(usize, usize), Telling>;
 #[derive(Debug, Clone)]
 pub struct Own {
     dimension: usize,
-    /// Those that differ.
+    /// Those that differ at some level.
     kinds: Vec<Levels>,
     /// Which of them a component of the others has.
     of: HashMap<Cuboid, usize>,
@@ -35,7 +38,7 @@ pub struct Tellings {
 }
 
 impl Own {
-    fn of_blocks<'a>(dimension: usize, blocks: impl Iterator<Item = &'a Block>) -> Own {
+    fn of_blocks<'a>(dimension: usize, blocks: impl Iterator<Item = &'a Block>) -> Option<Own> {
         let mut all: BTreeMap<Cuboid, Levels> = BTreeMap::new();
         for block in blocks {
             let Block::Based(block) = block else { continue };
@@ -45,16 +48,19 @@ impl Own {
                 levels.insert(l, weights.clone());
             }
         }
-        let mut kinds: Vec<Levels> = Vec::new();
-        let number = |(beside, levels): (Cuboid, Levels)| {
-            let known = kinds.iter().position(|own| *own == levels).unwrap_or_else(|| {
-                kinds.push(levels);
-                kinds.len() - 1
-            });
-            (beside, known)
-        };
-        let of = all.into_iter().map(number).collect();
-        Own { dimension, kinds, of }
+        let (mut kinds, mut of): (Vec<Levels>, HashMap<Cuboid, usize>) = Default::default();
+        for (beside, levels) in all {
+            // Some have no block at some of the levels.
+            let fits = |own: &Levels| levels.iter().all(|(l, w)| own.get(l).is_none_or(|known| known == w));
+            let known = kinds.iter().position(fits).unwrap_or(kinds.len());
+            if known == MOST_KINDS {
+                return None;
+            }
+            kinds.resize(kinds.len().max(known + 1), Levels::new());
+            kinds[known].extend(levels);
+            of.insert(beside, known);
+        }
+        Some(Own { dimension, kinds, of })
     }
 
     /// Of these kinds; `of` says which of them each component of the others has.
@@ -72,7 +78,7 @@ impl Own {
         &self.kinds
     }
 
-    /// Of which kind a component is, whatever its level in this dimension. Those that are known without noise have no weights: they are of any.
+    /// Of which kind a component is, whatever its level in this dimension. Those without blocks are of any.
     pub fn kind(&self, component: &Cuboid) -> usize {
         self.of.get(&without(component, self.dimension)).copied().unwrap_or(0)
     }
@@ -112,7 +118,13 @@ impl Tellings {
         }
         let alike = alike.into_iter().filter(|(_, told)| **told != Telling::Siblings);
         let alike = alike.map(|(at, told)| (at, told.clone())).collect();
-        Ok(Tellings { alike, own: several.map(|dimension| Own::of_blocks(dimension, blocks)) })
+        let own = match several {
+            Some(dimension) => {
+                Some(Own::of_blocks(dimension, blocks).ok_or("components have weights of too many kinds")?)
+            }
+            None => None,
+        };
+        Ok(Tellings { alike, own })
     }
     /// How all levels are told to each kind of components: one, where nothing differs.
     pub fn each(&self) -> Vec<Told> {
@@ -129,5 +141,66 @@ impl Tellings {
     /// The number of a component's kind.
     pub fn kind(&self, component: &Cuboid) -> usize {
         self.own.as_ref().map_or(0, |own| own.kind(component))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Based, Basis};
+
+    fn block(told: &[(usize, usize, Telling)]) -> Block {
+        let cuboid = Cuboid::new(told.iter().map(|(d, l, _)| (*d, *l)).collect::<Vec<_>>());
+        Block::Based(Based { cuboid, axes: told.iter().map(|(.., told)| told.clone()).collect() })
+    }
+
+    fn weights(factor: u32) -> Telling {
+        Telling::Weights(Arc::new(NodeWeights::new(vec![0, 0], vec![factor, 1]).unwrap()))
+    }
+
+    fn of(blocks: &[Block]) -> Result<Tellings, &'static str> {
+        Tellings::of(blocks.iter())
+    }
+
+    #[test]
+    fn kinds_by_what_they_have_beside() {
+        let blocks = [
+            block(&[(1, 1, weights(2))]),
+            block(&[(1, 2, weights(3))]),
+            block(&[(0, 1, Telling::Siblings), (1, 1, weights(5))]),
+            // What it has fits the first kind.
+            block(&[(1, 2, weights(3)), (2, 1, Telling::Siblings)]),
+            Block::Component(Cuboid::new([(0, 1)])),
+        ];
+        let told = of(&blocks).unwrap();
+        let own = told.own.as_ref().unwrap();
+        assert_eq!((own.dimension(), own.kinds().len()), (1, 2));
+        let kind = |levels: &[(usize, usize)]| told.kind(&Cuboid::new(levels.to_vec()));
+        assert_eq!([kind(&[]), kind(&[(1, 2)]), kind(&[(0, 1), (1, 1)]), kind(&[(0, 1)])], [0, 0, 1, 1]);
+        assert_eq!(kind(&[(1, 2), (2, 1)]), 0);
+        let each = told.each();
+        assert_eq!((&each[0][&(1, 1)], &each[0][&(1, 2)]), (&weights(2), &weights(3)));
+        assert_eq!((each[1].len(), &each[1][&(1, 1)]), (1, &weights(5)));
+        // All alike: no dimension has several.
+        let alike = of(&blocks[..2]).unwrap();
+        assert!(alike.own.is_none() && alike.each() == [alike.alike.clone()]);
+        assert!(of(&blocks[4..]).unwrap().alike.is_empty());
+    }
+
+    #[test]
+    fn what_does_not_fit() {
+        let basis = Telling::Basis(Arc::new(Basis::new(vec![0, 0], vec![1, -1]).unwrap()));
+        for other in [Telling::Siblings, basis] {
+            let blocks = [block(&[(1, 1, weights(2))]), block(&[(0, 1, Telling::Siblings), (1, 1, other)])];
+            assert!(of(&blocks).unwrap_err().contains("two ways"));
+        }
+        let both = |a: u32, b: u32| block(&[(0, 1, weights(a)), (1, 1, weights(b))]);
+        assert!(of(&[both(2, 3), both(2, 5)]).unwrap().own.is_some());
+        assert!(of(&[both(2, 3), both(2, 5), both(3, 5)]).unwrap_err().contains("two dimensions"));
+        let many = |n: usize| -> Vec<Block> {
+            (1..=n).map(|d| block(&[(0, 1, weights(d as u32 + 1)), (d, 1, Telling::Siblings)])).collect()
+        };
+        assert_eq!(of(&many(MOST_KINDS)).unwrap().each().len(), MOST_KINDS);
+        assert!(of(&many(MOST_KINDS + 1)).unwrap_err().contains("too many kinds"));
     }
 }

@@ -146,7 +146,7 @@ impl Priced {
 }
 
 /// The same where the components of the others have weights of their own in the one dimension: those that reach the same of its levels have the same. They are fitted to
-/// the total of cells that weigh alike, and all levels have something to be told of.
+/// the total of cells that weigh alike; all levels have something to be told of, and nothing is known without noise: what a path spends is then not what its nodes' precisions add up to.
 fn own(
     ask: &Ask,
     dimensions: &[Dimension],

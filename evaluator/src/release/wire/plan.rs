@@ -6,6 +6,7 @@ use crate::exact;
 use crate::plan;
 use crate::plan::index;
 use crate::plan::limits::{self, MAX_MEASUREMENTS, MAX_TABLES};
+use crate::plan::tellings::MOST_KINDS;
 use crate::plan::{Basis, NodeWeights, Telling, Tellings};
 use crate::release::ReleaseError;
 use crate::release::codec::{self, Cursor};
@@ -108,9 +109,6 @@ impl Told {
         }
     }
 }
-
-/// How many weights of one level components may have.
-const MOST_WEIGHTS: usize = 256;
 
 /// So many nodes beside each other with one factor.
 #[derive(SchemaWrite)]
@@ -420,7 +418,7 @@ impl Reading<'_> {
         rule(known.is_empty() || !first, WHAT, || "a basis is given twice".into())?;
         rule(first || !known.is_empty(), WHAT, || "a basis is missing".into())?;
         rule(!known.contains(&told), WHAT, || "the same weights are given twice".into())?;
-        rule(known.len() < MOST_WEIGHTS, WHAT, || too_many_weights())?;
+        rule(known.len() < MOST_KINDS, WHAT, || "a level has too many weights".into())?;
         known.push(told.clone());
         Ok(told)
     }
@@ -428,10 +426,6 @@ impl Reading<'_> {
 
 fn wrong(why: &str) -> ReleaseError {
     ReleaseError::Invalid { what: WHAT, why: why.into() }
-}
-
-fn too_many_weights() -> String {
-    format!("components have more than {MOST_WEIGHTS} weights of one level")
 }
 
 fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
@@ -499,9 +493,7 @@ fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
     }
     if based {
         let blocks = plan.rows().measurements.iter().map(|m| &m.block);
-        let tellings = Tellings::of(blocks).map_err(wrong)?;
-        let kinds = tellings.own.map_or(0, |own| own.kinds().len());
-        rule(kinds <= MOST_WEIGHTS, WHAT, too_many_weights)?;
+        Tellings::of(blocks).map_err(wrong)?;
     }
     Ok(())
 }
