@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
-"""What weights of nodes of their own for each component of the other dimensions would gain, over one tree.
+"""What weights of nodes of their own for each component of the other dimensions gain, over one tree.
 
-benches/own_weights.py          needs numpy and scipy, no build
+benches/own_weights.py [--margins FILE]         needs numpy and scipy, and no build but for what FILE plans
 Real numbers in the place of factors: shared weights are those of src/planner/weights; own weights are one tree of precisions for each component, paid from one
-budget a path. Both go down by L-BFGS with exact derivatives; the second problem is convex, the first is not.
+budget a path. Both go down by L-BFGS with exact derivatives; the second problem is convex, the first is not. `planned` is what the plan of a build of margins
+comes to, in whole factors, with one tree for each kind of components that reach the same level.
 """
 
+import argparse
 import csv
 import itertools
+import json
 import random
+import subprocess
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -188,11 +193,40 @@ def drawn(sizes, seed):
     return parents
 
 
+def planned(margins, parents, others, tables, weights):
+    """The total of the plan that a build makes at ρ = 1/2, where a variance of one costs one."""
+    names = [f"l{k}" for k in range(1, len(parents))]
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/a.csv", "w") as out:
+            out.write(",".join(reversed(names[:-1] + ["a"])) + "\n")
+            for leaf in range(len(parents[-1])):
+                row, node = [], leaf
+                for k in range(len(parents) - 1, 0, -1):
+                    row.append(f"{k}_{node}")
+                    node = parents[k][node]
+                out.write(",".join(row) + "\n")
+        spec = 'name = "x"\ntitle = "X"\n[privacy]\nunit = "row"\nrho = 0.5\n[strategy]\nmeasure = "residual"\n'
+        spec += '[[dimension]]\nname = "a"\nhierarchy = "a.csv"\n'
+        for name, n in others.items():
+            labels = ", ".join(f'"{i}"' for i in range(n))
+            spec += f'[[dimension]]\nname = "{name}"\ncategories = [{labels}]\n'
+        for (k, b), weight in zip(tables, weights):
+            of = [] if k == 0 else ["a" if k == len(names) else f"a.{names[k - 1]}"]
+            of = ", ".join(f'"{name}"' for name in of + sorted(b))
+            spec += f'[[table]]\nof = [{of}]\nweight = "{1 if weight == 1 else f"1/{round(1 / weight)}"}"\n'
+        Path(f"{folder}/x.toml").write_text(spec)
+        told = json.loads(subprocess.check_output([margins, "plan", f"{folder}/x.toml", "--json"]))
+    return told["strategies"][0]["weighted_variance"], told["own_weights"]
+
+
 def main():
+    asked = argparse.ArgumentParser()
+    asked.add_argument("--margins")
+    margins = asked.parse_args().margins
     others = {"sex": 2, "age": 18, "race": 7}
     trees = {"specs/data/blocks.csv": listed(Path(__file__).parent.parent / "specs/data/blocks.csv"), "5-40-300": drawn([5, 40, 300], 3)}
     sex_age, all_of_them = frozenset(["sex", "age"]), frozenset(others)
-    print(f"{'tree':<22} {'beside its levels, coarse to fine':<44} {'weights':<8} {'shared':>11} {'own':>11} {'gain':>8}")
+    print(f"{'tree':<22} {'beside its levels, coarse to fine':<44} {'weights':<8} {'shared':>11} {'own':>11} {'gain':>8}" + (f" {'planned':>11} {'kinds':>5}" if margins else ""))
     for name, parents in trees.items():
         depth = len(parents) - 1
         specs = {
@@ -209,7 +243,11 @@ def main():
                 tree = Tree(parents)
                 of = Workload(tree, others, tables, each)
                 a, b = shared(tree, of), own(tree, of)
-                print(f"{name:<22} {said:<44} {weights:<8} {a:11.3f} {b:11.3f} {100 * (a / b - 1):6.2f} %", flush=True)
+                line = f"{name:<22} {said:<44} {weights:<8} {a:11.3f} {b:11.3f} {100 * (a / b - 1):6.2f} %"
+                if margins:
+                    total, kinds = planned(margins, parents, others, tables, each)
+                    line += f" {total:11.3f} {kinds['kinds'] if kinds else 1:>5}"
+                print(line, flush=True)
 
 
 if __name__ == "__main__":

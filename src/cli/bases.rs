@@ -23,6 +23,13 @@ pub(super) fn text(cube: &Cube, planned: &Planned) -> String {
     bases(planned).into_iter().map(line).collect()
 }
 
+/// In which dimension kinds of components have weights of nodes of their own.
+pub(super) fn own(request: &Request, planned: &Planned) -> String {
+    let Some((name, kinds)) = strategy::own_kinds(request, &planned.plan) else { return String::new() };
+    let line = format!("weights of nodes of {name}: {kinds} kinds of components have their own");
+    output::wrapped(&line, 2) + "\n"
+}
+
 /// Why nodes of groups that differ in size share evenly, where they do.
 pub(super) fn even(request: &Request, planned: &Planned) -> String {
     let Some((name, why)) = strategy::even(request, &planned.plan) else { return String::new() };

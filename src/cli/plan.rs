@@ -230,6 +230,7 @@ fn plan_of_tables(
     out.push_str(&foot(planned));
     out.push_str(&takes);
     out.push_str(&super::bases::text(&spec.cube, planned));
+    out.push_str(&super::bases::own(&request, planned));
     out.push_str(&super::bases::even(&request, planned));
     out.push_str(&with_delta(planner::with_delta(&asked), planned));
     let found = planner::targets::targets(&asked, planned)?;

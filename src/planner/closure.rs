@@ -246,7 +246,8 @@ impl Closure {
             kinds += 1;
             max = max.max(ids.iter().zip(gains).map(|(&id, g)| sigma2[id as usize] * g).sum());
         });
-        Spread { mean, max: if kinds == 1 { mean } else { max } }
+        // One kind is the mean, but for rounding, or bounds all.
+        Spread { mean, max: if kinds == 1 && max <= mean * (1.0 + 1e-9) { mean } else { max } }
     }
 
     /// The largest variance over all kinds of products, and one that has it: the first and the last node along each dimension.

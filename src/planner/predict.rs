@@ -9,7 +9,7 @@ mod unequal;
 pub(crate) use areas::Areas;
 pub(crate) use unequal::{by_kinds, glance, is_too_much, kinds, work};
 
-use super::closure::bases::bases_of;
+use super::closure::bases::tellings_of;
 use super::closure::{Closure, Spread};
 use super::request::Request;
 use crate::answer::Evaluator;
@@ -164,8 +164,8 @@ pub(crate) fn over_bases(
     plan: &Plan,
     workload: &[Table],
 ) -> Option<Closure> {
-    let bases = bases_of(plan);
-    (!bases.is_empty()).then(|| closure.over_bases(cube, frame, workload, &bases))
+    let tellings = tellings_of(plan);
+    (!tellings.alike.is_empty()).then(|| closure.over_tellings(cube, frame, workload, &tellings))
 }
 
 /// More kinds of cells than this, in all tables together, are not gone through one by one.

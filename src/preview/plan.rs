@@ -120,6 +120,7 @@ fn tables_apart(
         "wider": planned.certificate.iter().flat_map(|c| c.wider.iter().flatten().map(|(of, bound)| {
             json!({"of": of, "gap": (c.value / bound - 1.0).max(0.0)})
         })).collect::<Vec<_>>(),
+        "own_weights": planner::strategy::own_kinds(request, p).map(|(of, kinds)| json!({"of": of, "kinds": kinds})),
         "even_shares": planner::strategy::even(request, p).map(|(of, why)| json!({"of": of, "why": why.to_string()})),
         "effort": spec.strategy.effort,
         "with_delta": planner::with_delta(asked).map(|other| json!({

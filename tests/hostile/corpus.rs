@@ -598,6 +598,58 @@ pub(crate) fn corpus(key: &Key) -> Vec<Case> {
             "told in two ways",
             vec![weights(&[(3, 5)]), Block::Based(first(2), vec![Told::Siblings, Told::Siblings])],
         ),
+        ("later weights that no block gave", "a basis is missing", vec![told(vec![Told::Later(1)])]),
+        (
+            "the first weights by the number of later ones",
+            "named in two ways",
+            vec![weights(&[(1, 5), (2, 6)]), Block::Based(first(2), vec![Told::Siblings, Told::Later(0)])],
+        ),
+        (
+            "later weights, too few of them",
+            "a basis is missing",
+            vec![weights(&[(1, 5), (2, 6)]), Block::Based(first(2), vec![Told::Siblings, Told::Later(1)])],
+        ),
+        (
+            "other weights before the first",
+            "a basis is missing",
+            vec![told(vec![Told::Others(vec![(3, 5)])])],
+        ),
+        (
+            "other weights that are the same",
+            "the same weights are given twice",
+            vec![
+                weights(&[(3, 5)]),
+                Block::Based(first(2), vec![Told::Siblings, Told::Others(vec![(3, 5)])]),
+            ],
+        ),
+        (
+            "other weights of too few nodes",
+            "another number of factors",
+            vec![
+                weights(&[(3, 5)]),
+                Block::Based(first(2), vec![Told::Siblings, Told::Others(vec![(2, 5)])]),
+            ],
+        ),
+        (
+            "a level told by a basis and by weights",
+            "told in two ways",
+            vec![
+                basis(&sound),
+                Block::Based(first(2), vec![Told::Siblings, Told::Others(vec![(1, 5), (2, 6)])]),
+            ],
+        ),
+        (
+            "weights of their own in two dimensions",
+            "in two dimensions",
+            vec![
+                weights(&[(3, 5)]),
+                Block::Based(vec![(0, 1)], vec![Told::Weights(vec![(2, 5)])]),
+                Block::Based(
+                    first(2),
+                    vec![Told::Others(vec![(1, 5), (1, 6)]), Told::Others(vec![(1, 5), (2, 6)])],
+                ),
+            ],
+        ),
         (
             "weights of a level that does not exist",
             "not in use",

@@ -118,6 +118,10 @@ pub(crate) enum Told {
     Basis(Vec<i32>),
     /// Runs of nodes with one factor.
     Weights(Vec<(u32, u32)>),
+    /// Others of the same level.
+    Others(Vec<(u32, u32)>),
+    /// Those that came after so many.
+    Later(u8),
 }
 
 #[derive(Clone)]
@@ -173,8 +177,12 @@ impl Plan {
                             b.byte(3);
                             b.list(entries, |b, &e| b.int(e.into()));
                         }
-                        Told::Weights(runs) => {
-                            b.byte(4);
+                        Told::Later(number) => {
+                            b.byte(6);
+                            b.byte(*number);
+                        }
+                        Told::Weights(runs) | Told::Others(runs) => {
+                            b.byte(if matches!(told, Told::Weights(_)) { 4 } else { 5 });
                             b.list(runs, |b, &(nodes, factor)| {
                                 b.uint(nodes.into());
                                 b.uint(factor.into());

@@ -35,7 +35,8 @@ pub struct NodeWeights {
 
 impl PartialEq for NodeWeights {
     fn eq(&self, other: &NodeWeights) -> bool {
-        self.factors == other.factors && self.parent == other.parent
+        // Blocks share them: most often they are the same in memory.
+        std::ptr::eq(self, other) || (self.factors == other.factors && self.parent == other.parent)
     }
 }
 

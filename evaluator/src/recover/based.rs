@@ -6,6 +6,9 @@
 //! integers as cells: every estimate is the only unbiased one, and components are independent. Nothing larger than a table is
 //! ever written down.
 //!
+//! In one dimension components of the others may have weights of their own ([`Tellings`]). Its levels are then told apart last and put together first, by those of the
+//! component at hand.
+//!
 //! The orthogonal components of [`crate::cube`] serve only where structural zeros are imposed.
 
 use super::context::Context;
@@ -14,8 +17,9 @@ use super::gls::Parts;
 use super::{RecoverError, Source, near};
 use crate::cube::{Cuboid, Frame, Level, Rung, frame};
 use crate::plan::basis::{Basis, Inverse, Part};
+use crate::plan::tellings::{Own, Tellings};
 use crate::plan::weights::{NodeWeights, cell_norms};
-use crate::plan::{Block, Plan, Telling, limits, noise_variance};
+use crate::plan::{Plan, Telling, limits, noise_variance};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -25,6 +29,8 @@ pub(super) struct BasedOn {
     index: HashMap<Cuboid, usize>,
     bases: BTreeMap<(usize, usize), (Arc<Basis>, Arc<Inverse>)>,
     weights: BTreeMap<(usize, usize), Arc<NodeWeights>>,
+    /// Where weights differ.
+    own: Option<Own>,
 }
 
 /// What a query of a table is in terms of each component below it, told by these bases: `emit` hears of every one that it needs, with how many
@@ -57,70 +63,86 @@ enum Way<'a> {
 
 impl BasedOn {
     pub(super) fn of(plan: &Plan) -> Result<BasedOn, RecoverError> {
-        let mut out = BasedOn::default();
-        for (i, m) in plan.only().measurements.iter().enumerate() {
-            out.index.insert(m.block.cuboid().clone(), i);
-            let Block::Based(block) = &m.block else { continue };
-            for (d, l, told) in block.dimensions() {
-                out.learn((d, l), told).map_err(|why| RecoverError::Plan(why.into()))?;
-            }
-        }
+        let wrong = |why: &str| RecoverError::Plan(why.into());
+        let measured = &plan.only().measurements;
+        let tellings = Tellings::of(measured.iter().map(|m| &m.block)).map_err(wrong)?;
+        let index = measured.iter().enumerate().map(|(i, m)| (m.block.cuboid().clone(), i)).collect();
+        let mut out = BasedOn { index, own: tellings.own, ..BasedOn::default() };
+        tellings.alike.iter().try_for_each(|(at, told)| out.learn(*at, told)).map_err(wrong)?;
         Ok(out)
     }
 
     /// Notes how a level is told.
     fn learn(&mut self, at: (usize, usize), told: &Telling) -> Result<(), &'static str> {
-        let same = match told {
-            Telling::Siblings => !self.bases.contains_key(&at) && !self.weights.contains_key(&at),
+        match told {
+            Telling::Siblings => {}
             Telling::Basis(basis) => {
                 let inverse = basis.inverse().ok_or("a basis is singular")?;
-                self.bases.entry(at).or_insert_with(|| (basis.clone(), inverse.clone())).0 == *basis
+                self.bases.insert(at, (basis.clone(), inverse.clone()));
             }
-            Telling::Weights(weights) => self.weights.entry(at).or_insert_with(|| weights.clone()) == weights,
-        };
-        if same { Ok(()) } else { Err("a level is told in two ways") }
+            Telling::Weights(weights) => _ = self.weights.insert(at, weights.clone()),
+        }
+        Ok(())
     }
 
-    fn way<'a>(&'a self, dimension: usize, rung: &'a Rung) -> Way<'a> {
-        match self.bases.get(&(dimension, rung.level)) {
-            Some((basis, inverse)) => Way::Basis(basis, inverse),
-            None => match self.weights.get(&(dimension, rung.level)) {
-                Some(weights) => Way::Weights(weights, rung),
-                None => Way::Siblings(rung),
-            },
+    /// `component` is the one at hand, of the other dimensions at least.
+    fn way<'a>(&'a self, dimension: usize, rung: &'a Rung, component: &Cuboid) -> Way<'a> {
+        if let Some((basis, inverse)) = self.bases.get(&(dimension, rung.level)) {
+            return Way::Basis(basis, inverse);
         }
+        let weights = match self.own.as_ref().filter(|own| own.dimension() == dimension) {
+            Some(own) => own.kinds().get(own.kind(component)).and_then(|levels| levels.get(&rung.level)),
+            None => self.weights.get(&(dimension, rung.level)),
+        };
+        weights.map_or(Way::Siblings(rung), |weights| Way::Weights(weights, rung))
+    }
+
+    /// The places of a table's dimensions, in the order in which they are put together: where weights differ that dimension is the first.
+    fn order(&self, pairs: &[(usize, usize)]) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..pairs.len()).collect();
+        if let Some(own) = &self.own {
+            order.sort_by_key(|&at| pairs[at].0 != own.dimension());
+        }
+        order
     }
 
     /// What a query of a table is in terms of each component below it: `emit` hears of every one.
     fn split(&self, frame: &Frame, cuboid: &Cuboid, query: Vec<f64>, emit: &mut dyn FnMut(Cuboid, Vec<f64>)) {
         let pairs: Vec<_> = cuboid.pairs().collect();
-        self.split_from(frame, &pairs, query, &mut Vec::new(), emit);
+        let mut widths = pairs.iter().map(|&(d, l)| frame.rung(Level::new(d, l)).len()).collect();
+        self.split_from(frame, (&pairs, &self.order(&pairs)), &mut widths, query, &mut Vec::new(), emit);
     }
 
-    /// The dimensions in `pairs` are still to be split. They are the first axes of the table; what is beside them is split already.
+    /// The dimensions in `order` are still to be split, the last one first; the others are split already. `widths` is how many numbers each has.
     fn split_from(
         &self,
         frame: &Frame,
-        pairs: &[(usize, usize)],
+        (pairs, order): (&[(usize, usize)], &[usize]),
+        widths: &mut Vec<usize>,
         mut table: Vec<f64>,
         done: &mut Vec<(usize, usize)>,
         emit: &mut dyn FnMut(Cuboid, Vec<f64>),
     ) {
-        let Some((&(d, level), rest)) = pairs.split_last() else {
+        let Some((&at, rest)) = order.split_last() else {
             return emit(Cuboid::new(done.clone()), table);
         };
+        let (d, level) = pairs[at];
         let axis = &frame.axes[d];
-        let outer: usize = rest.iter().map(|&(d, l)| frame.rung(Level::new(d, l)).len()).product();
+        let (whole, inner) = (widths[at], widths[at + 1..].iter().product());
+        let beside = Cuboid::new(done.clone());
         let top = axis.rung(level).unwrap_or(0);
         for r in (0..=top).rev() {
             let rung = &axis.rungs[r];
-            let inner = table.len() / (outer * rung.len()).max(1);
-            let (own, coarser) = match self.way(d, rung) {
+            let mut width = rung.len();
+            let (own, coarser) = match self.way(d, rung, &beside) {
                 _ if r == 0 => (table, None),
-                Way::Basis(_, inverse) => (
-                    inverse.pull(&table, inner, Part::Rows),
-                    Some(inverse.pull(&table, inner, Part::Coarser)),
-                ),
+                Way::Basis(_, inverse) => {
+                    width = inverse.rows();
+                    (
+                        inverse.pull(&table, inner, Part::Rows),
+                        Some(inverse.pull(&table, inner, Part::Coarser)),
+                    )
+                }
                 Way::Weights(weights, rung) => {
                     let (coarser, own) = weights.pull(rung, inner, table);
                     (own, Some(coarser))
@@ -135,7 +157,8 @@ impl BasedOn {
             };
             if !rung.adds_nothing() && own.iter().any(|v| *v != 0.0) {
                 done.push((d, rung.level));
-                self.split_from(frame, rest, own, done, emit);
+                widths[at] = width;
+                self.split_from(frame, (pairs, rest), widths, own, done, emit);
                 done.pop();
             }
             match coarser {
@@ -143,6 +166,7 @@ impl BasedOn {
                 None => break,
             }
         }
+        widths[at] = whole;
     }
 
     /// A table from its components: `component` gives for each what its rows (or scaled siblings, projected) say.
@@ -153,44 +177,50 @@ impl BasedOn {
         component: &mut dyn FnMut(&Cuboid) -> Result<Option<Vec<f64>>, RecoverError>,
     ) -> Result<Vec<f64>, RecoverError> {
         let pairs: Vec<_> = cuboid.pairs().collect();
-        let built = self.build_from(frame, &pairs, 1, &mut Vec::new(), component)?;
+        let mut widths = vec![1; pairs.len()];
+        let order = (&pairs[..], &self.order(&pairs)[..]);
+        let built = self.build_from(frame, order, &mut widths, &mut Vec::new(), component)?;
         Ok(built.unwrap_or_else(|| vec![0.0; frame.len(cuboid)]))
     }
 
-    /// `inner` is how many numbers the dimensions that are chosen already have beside each other.
+    /// The dimensions in `order` are put together, each of the others is at the level that is chosen. `widths` is how many numbers each has.
     fn build_from(
         &self,
         frame: &Frame,
-        pairs: &[(usize, usize)],
-        inner: usize,
+        (pairs, order): (&[(usize, usize)], &[usize]),
+        widths: &mut Vec<usize>,
         chosen: &mut Vec<(usize, usize)>,
         component: &mut dyn FnMut(&Cuboid) -> Result<Option<Vec<f64>>, RecoverError>,
     ) -> Result<Option<Vec<f64>>, RecoverError> {
-        let Some((&(d, level), rest)) = pairs.split_last() else {
+        let Some((&at, rest)) = order.split_last() else {
             return component(&Cuboid::new(chosen.clone()));
         };
+        let (d, level) = pairs[at];
         let axis = &frame.axes[d];
+        let beside = Cuboid::new(chosen.clone());
         let top = axis.rung(level).unwrap_or(0);
         let mut built: Option<Vec<f64>> = None;
         for rung in &axis.rungs[..=top] {
-            let way = self.way(d, rung);
-            let width = match &way {
-                Way::Basis(_, inverse) => inverse.rows(),
-                Way::Siblings(rung) | Way::Weights(_, rung) => rung.len(),
-            };
+            let way = self.way(d, rung, &beside);
             let part = if rung.adds_nothing() {
                 None
             } else {
+                widths[at] = match &way {
+                    Way::Basis(_, inverse) => inverse.rows(),
+                    Way::Siblings(rung) | Way::Weights(_, rung) => rung.len(),
+                };
                 chosen.push((d, rung.level));
-                let part = self.build_from(frame, rest, inner * width, chosen, component)?;
+                let part = self.build_from(frame, (pairs, rest), widths, chosen, component)?;
                 chosen.pop();
                 part
             };
+            let inner = widths[at + 1..].iter().product();
             built = match (built, part) {
                 (coarse, part) if rung.level > 0 => add(&way, inner, coarse, part),
                 (_, part) => part,
             };
         }
+        widths[at] = axis.rungs[top].len();
         Ok(built)
     }
 
@@ -210,7 +240,7 @@ impl BasedOn {
         Some(table.map(|mut values| {
             let mut inner = 1;
             for (d, l) in a.pairs().rev() {
-                match self.way(d, context.frame.rung(Level::new(d, l))) {
+                match self.way(d, context.frame.rung(Level::new(d, l)), a) {
                     Way::Basis(basis, _) => {
                         values = basis.apply_floats(&values, inner);
                         inner *= basis.rows();
@@ -259,6 +289,8 @@ impl BasedOn {
         let frame = &context.frame;
         let told = frame.telling(cuboid).ok_or_else(|| context.not_held(cuboid))?;
         let mut kinds: Vec<Vec<(u32, Vec<f64>)>> = Vec::new();
+        // Where weights differ, which place that dimension has, and its levels.
+        let mut apart: Option<(&Own, usize, Vec<usize>)> = None;
         for (d, l) in told.pairs() {
             let one = Cuboid::new(vec![(d, l)]);
             let n = frame.len(&one);
@@ -270,12 +302,18 @@ impl BasedOn {
                 if between {
                     return Ok(None);
                 }
-                let of = |r: usize| self.weights.get(&(d, axis.rungs[r].level)).map(|w| &**w);
                 let held = |r: &usize| live.contains(&axis.rungs[*r].level);
                 let kept: Vec<usize> = (0..axis.rungs.len()).filter(held).collect();
-                let norms = cell_norms(axis, axis.rung(l).unwrap_or(0), of);
-                let of = |n: Vec<f64>| kept.iter().map(|&r| n[r]).collect();
-                kinds.push(outermost((0..).zip(norms.into_iter().map(of)).collect()));
+                let shared = self.weights.range((d, 0)..=(d, l)).map(|(at, w)| (at.1, w.clone())).collect();
+                let own = self.own.as_ref().filter(|own| own.dimension() == d);
+                let mut norms: Vec<Vec<f64>> = vec![Vec::new(); n];
+                for levels in own.map_or(std::slice::from_ref(&shared), Own::kinds) {
+                    let of = |r: usize| levels.get(&axis.rungs[r].level).map(|w| &**w);
+                    let each = norms.iter_mut().zip(cell_norms(axis, axis.rung(l).unwrap_or(0), of));
+                    each.for_each(|(norms, own)| norms.extend(kept.iter().map(|&r| own[r])));
+                }
+                apart = own.map(|own| (own, kinds.len(), live)).or(apart);
+                kinds.push(outermost((0..).zip(norms).collect()));
                 continue;
             }
             let below: Vec<u32> = match between {
@@ -297,21 +335,41 @@ impl BasedOn {
             }
             kinds.push(own);
         }
-        let mut variances = Vec::new();
-        for a in frame.below(&told) {
-            let Some(m) = self.index.get(&a).and_then(|&i| context.plan.only().measurements.get(i)) else {
-                variances.push(0.0);
-                continue;
-            };
-            let unit = m.block.unit(frame).unwrap_or(1.0);
-            variances.push(noise_variance(context.plan.noise, m) / (unit * unit));
-        }
+        let variance = |a: &Cuboid| {
+            let m = self.index.get(a).and_then(|&i| context.plan.only().measurements.get(i));
+            m.map_or(0.0, |m| {
+                let unit = m.block.unit(frame).unwrap_or(1.0);
+                noise_variance(context.plan.noise, m) / (unit * unit)
+            })
+        };
+        let variances = match &apart {
+            None => frame.below(&told).iter().map(variance).collect(),
+            // It comes last, with a place for each of its levels and kinds of weights.
+            Some((own, at, levels)) => {
+                let last = kinds.remove(*at);
+                kinds.push(last);
+                let d = own.dimension();
+                let beside = Cuboid::new(told.pairs().filter(|at| at.0 != d));
+                let each = |b: Cuboid| {
+                    let of = move |(kind, &l): (usize, &usize)| match own.kind(&b) == kind {
+                        true => variance(&b.join(&Cuboid::new([(d, l)]))),
+                        false => 0.0,
+                    };
+                    let kinds = 0..own.kinds().len();
+                    kinds.flat_map(|kind| levels.iter().map(move |l| (kind, l))).map(of).collect::<Vec<f64>>()
+                };
+                frame.below(&beside).into_iter().flat_map(each).collect()
+            }
+        };
         if kinds.iter().map(|k| k.len() as f64).product::<f64>() > limits::work(context.values) as f64 / 64.0
         {
             return Err(RecoverError::TooMuch("comparing all cells".into()));
         }
         let mut best = (-1.0, Vec::new());
         most(&kinds, variances, &mut Vec::new(), &mut best);
+        if let Some((_, at, _)) = apart {
+            best.1[at..].rotate_right(1);
+        }
         Ok(Some(best.1))
     }
 
@@ -380,7 +438,7 @@ impl BasedOn {
     fn divide(&self, frame: &Frame, a: &Cuboid, values: &mut [f64]) {
         let mut inner = 1;
         for (d, l) in a.pairs().rev() {
-            inner *= match self.way(d, frame.rung(Level::new(d, l))) {
+            inner *= match self.way(d, frame.rung(Level::new(d, l)), a) {
                 Way::Basis(basis, _) => basis.rows(),
                 Way::Siblings(rung) => rung.len(),
                 Way::Weights(weights, rung) => {

@@ -5,15 +5,13 @@ use super::{AskedOf, Closure, How};
 use crate::cube::{Axis, Cube, Cuboid, Frame, Level};
 use crate::plan::basis::{Inverse, Part};
 use crate::plan::weights::cell_norms;
-use crate::plan::{Asks, Plan, Ranges, Selected, Table, Telling};
-use crate::plan::{Block, Measurement};
+use crate::plan::{Asks, Plan, Ranges, Selected, Table, Tellings, tellings};
 use crate::recover::based;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How the levels are told that are not told by siblings' differences, by dimension and level.
-pub(crate) type Bases = BTreeMap<(usize, usize), Telling>;
+pub(crate) type Bases = tellings::Told;
 
 /// Kinds of queries that are told apart along one axis; more are merged to bounds.
 const MOST_KINDS: usize = 48;
@@ -21,19 +19,27 @@ const MOST_KINDS: usize = 48;
 /// So many of those that stand beside a dimension are told apart, where its categories are looked at one by one.
 const MOST_FOREMOST: usize = 256;
 
+/// How a plan's measurements tell levels.
+pub(crate) fn tellings_of(plan: &Plan) -> Tellings {
+    // Those of a plan fit each other: else it would have been refused.
+    Tellings::of(plan.only().measurements.iter().map(|m| &m.block)).unwrap_or_default()
+}
+
 /// The bases of a plan's measurements.
 pub(crate) fn bases_of(plan: &Plan) -> Bases {
-    let of = |m: &Measurement| match &m.block {
-        Block::Based(block) => {
-            let told = block.dimensions().filter(|(.., told)| **told != Telling::Siblings);
-            told.map(|(d, l, told)| ((d, l), told.clone())).collect::<Vec<_>>()
-        }
-        _ => Vec::new(),
-    };
-    plan.only().measurements.iter().flat_map(of).collect()
+    tellings_of(plan).alike
 }
 
 impl Closure {
+    /// Some kinds of cells along dimension number `i` of a table, or bounds.
+    fn few(&self, t: usize, i: usize, at: Level) -> &[Kind] {
+        let axis = &self.gains[at.dimension];
+        match self.asked(t).and_then(|a| a.sums(i)) {
+            Some(sums) => &sums.kinds().front,
+            None => &axis.kinds[axis.rung_of[at.level]],
+        }
+    }
+
     /// For each dimension of table number `t` what a unit of each component's noise adds to all that is asked together: a row over
     /// the components along that dimension.
     pub(crate) fn rows_of(&self, frame: &Frame, t: usize, table: &Table) -> Vec<Vec<f64>> {
@@ -50,6 +56,69 @@ impl Closure {
             );
         }
         out
+    }
+
+    /// The same components, told in these ways.
+    pub(crate) fn over_tellings(
+        &self,
+        cube: &Cube,
+        frame: &Frame,
+        workload: &[Table],
+        tellings: &Tellings,
+    ) -> Closure {
+        let mut out = self.over_bases(cube, frame, workload, &tellings.alike);
+        if let Some(own) = &tellings.own {
+            let cells = workload.iter().enumerate().filter(|(_, t)| t.asks.is_cells());
+            for (t, table) in cells.filter(|(_, t)| t.cuboid.level(own.dimension()) > 0) {
+                let how = out.apart(frame, t, &table.cuboid, tellings, own.dimension());
+                let (queries, held) = (out.queries(frame, t, &table.cuboid), out.held(t));
+                out.asked[t] = Some(Box::new(AskedOf { queries, held, how }));
+            }
+        }
+        out
+    }
+
+    /// What a table's cells are, where components have weights of their own in a dimension: every node of it is looked at for all kinds of components at once.
+    fn apart(&self, frame: &Frame, t: usize, cuboid: &Cuboid, tellings: &Tellings, dimension: usize) -> How {
+        let axis = &frame.axes[dimension];
+        let r = axis.rung(cuboid.level(dimension)).unwrap_or(0);
+        let mut all: Vec<Vec<f64>> = vec![Vec::new(); axis.rungs[r].len()];
+        for told in tellings.each() {
+            all.iter_mut().zip(of_cells(frame, dimension, r, &told)).for_each(|(all, own)| all.extend(own));
+        }
+        let mut mean = vec![0.0; all.first().map_or(0, Vec::len)];
+        all.iter().for_each(|own| mean.iter_mut().zip(own).for_each(|(m, v)| *m += v));
+        mean.iter_mut().for_each(|m| *m /= all.len() as f64);
+        let all: Vec<Kind> = (0..).zip(all).map(|(node, norms)| Kind { norms, at: (node, node) }).collect();
+        let kinds = ranges::front(&all, MOST_KINDS);
+        // For each component its place in the rows of every dimension.
+        let place = |&id: &u32| -> Vec<usize> {
+            let a = &self.components[id as usize];
+            let rung = |d: usize| frame.axes[d].rung(a.level(d)).unwrap_or(0);
+            let of = |d: usize| if d == dimension { tellings.kind(a) * (r + 1) + rung(d) } else { rung(d) };
+            cuboid.iter().map(|at| of(at.dimension)).collect()
+        };
+        let places: Vec<Vec<usize>> = self.tables[t].iter().map(place).collect();
+        let product = |rows: &[&[f64]]| -> Vec<f64> {
+            let of = |places: &Vec<usize>| places.iter().zip(rows).map(|(&at, row)| row[at]).product();
+            places.iter().map(of).collect()
+        };
+        let (mut means, mut rows): (Vec<&[f64]>, Vec<Vec<&[f64]>>) = (Vec::new(), vec![Vec::new()]);
+        for (i, at) in cuboid.iter().enumerate() {
+            let own: Vec<&[f64]> = match at.dimension == dimension {
+                true => kinds.iter().map(|kind| &kind.norms[..]).collect(),
+                false => self.few(t, i, at).iter().map(|kind| &kind.norms[..]).collect(),
+            };
+            let gains = &self.gains[at.dimension];
+            means.push(match self.asked(t).and_then(|a| a.sums(i)) {
+                _ if at.dimension == dimension => &mean,
+                Some(sums) => &sums.mean,
+                None => &gains.mean[gains.rung_of[at.level]],
+            });
+            rows = rows.iter().flat_map(|row| own.iter().map(|&own| [&row[..], &[own]].concat())).collect();
+        }
+        let kinds = rows.iter().map(|rows| product(rows)).collect();
+        How::Rows { mean: product(&means), kinds }
     }
 
     /// The same components, told by these bases.

@@ -7,8 +7,8 @@
 
 use super::one_tree::{self, OneTree};
 use crate::cube::{Cuboid, Frame, Level};
-use crate::plan::{Form, Measurement, NodeWeights, Subject, Telling, component_variance};
-use crate::planner::closure::bases::{Bases, bases_of, foremost, of_cells};
+use crate::plan::{Form, Measurement, NodeWeights, Subject, Telling, Tellings, component_variance};
+use crate::planner::closure::bases::{Bases, foremost, of_cells, tellings_of};
 use crate::planner::planned::Planned;
 use crate::planner::request::Request;
 use crate::recover::gls::{Weighted, measured_tables};
@@ -36,7 +36,7 @@ pub(crate) struct Areas<'a> {
 /// How cells' variances follow from what is measured.
 enum How {
     /// Independent components.
-    Components(FxHashMap<Cuboid, f64>, Bases),
+    Components(FxHashMap<Cuboid, f64>, Tellings),
     /// Whole tables over the tree of this dimension, as it is.
     Tables(usize, Vec<Weighted>),
     /// Not node by node.
@@ -108,8 +108,8 @@ impl<'a> Areas<'a> {
             return Some(like(vec![spread.max; nodes]));
         }
         match &self.how {
-            How::Components(sigma2, bases) => {
-                let mut known = self.of_components(dimension, &table.cuboid, sigma2, bases)?;
+            How::Components(sigma2, tellings) => {
+                let mut known = self.of_components(dimension, &table.cuboid, sigma2, tellings)?;
                 known.position = position;
                 // Of very many kinds of cells beside it a bound is told.
                 known.variances.iter_mut().for_each(|v| *v = v.min(spread.max));
@@ -160,8 +160,10 @@ impl<'a> Areas<'a> {
         dimension: usize,
         cuboid: &Cuboid,
         sigma2: &FxHashMap<Cuboid, f64>,
-        bases: &Bases,
+        tellings: &Tellings,
     ) -> Option<ByNode> {
+        // Where components have weights of their own, that is in this dimension: no other one has any.
+        let each = tellings.each();
         let levels: Vec<Level> = cuboid.iter().collect();
         let rung = |at: Level| self.frame.axes[at.dimension].rung(at.level);
         // What stands beside it: kinds of nodes, and combinations of them.
@@ -169,14 +171,14 @@ impl<'a> Areas<'a> {
         for at in &levels {
             kinds.push(match at.dimension == dimension {
                 true => vec![(0, Vec::new())],
-                false => foremost(&self.frame, at.dimension, rung(*at)?, bases),
+                false => foremost(&self.frame, at.dimension, rung(*at)?, &tellings.alike),
             });
         }
         let top = rung(cuboid.at(dimension))?;
         let nodes: usize = self.frame.axes[dimension].rungs[..=top].iter().map(|r| r.len()).sum();
         let combinations: f64 = kinds.iter().map(|k| k.len() as f64).product();
         let components = self.frame.below(cuboid);
-        self.spend(combinations * (components.len() * levels.len() + 4 * nodes) as f64)?;
+        self.spend(combinations * (components.len() * levels.len() + 4 * nodes * each.len()) as f64)?;
         let mut out = ByNode {
             variances: Vec::new(),
             cells: Vec::new(),
@@ -186,7 +188,7 @@ impl<'a> Areas<'a> {
         };
         let mut pick = vec![0u32; levels.len()];
         loop {
-            let mut left = vec![0.0; top + 1];
+            let mut left = vec![vec![0.0; top + 1]; each.len()];
             for a in &components {
                 let variance = match self.planned.plan.exact_above(a) {
                     Some(_) => 0.0,
@@ -198,9 +200,14 @@ impl<'a> Areas<'a> {
                     let rung = rung(a.at(at.dimension)).unwrap_or(0);
                     kinds.get(k as usize).and_then(|(_, norms)| norms.get(rung)).copied().unwrap_or(0.0)
                 };
-                left[rung(a.at(dimension))?] += variance * beside.map(part).product::<f64>();
+                left[tellings.kind(a)][rung(a.at(dimension))?] +=
+                    variance * beside.map(part).product::<f64>();
             }
-            let own = self.along(dimension, top, &left, bases);
+            let mut own = vec![0.0; self.frame.axes[dimension].rungs[top].len()];
+            for (left, bases) in left.iter().zip(&each) {
+                let kind = self.along(dimension, top, left, bases);
+                own.iter_mut().zip(kind).for_each(|(sum, v)| *sum += v);
+            }
             match out.variances.is_empty() {
                 true => out.variances = own,
                 false => {
@@ -251,13 +258,15 @@ impl<'a> Areas<'a> {
     pub(crate) fn shares(&self, dimension: usize) -> Vec<f64> {
         let axis = &self.frame.axes[dimension];
         let mut shares = vec![0.0; axis.rungs.len()];
-        let mut means: FxHashMap<(usize, usize), f64> = FxHashMap::default();
+        let mut means: FxHashMap<*const NodeWeights, f64> = FxHashMap::default();
         for (m, cost) in self.planned.plan.measurements().zip(&self.planned.cost.each) {
             let mut own = cost.to_f64();
             if let crate::plan::Block::Based(block) = &m.block {
                 for (d, l, told) in block.dimensions() {
                     if let Some(weights) = told.weights() {
-                        own *= *means.entry((d, l)).or_insert_with(|| self.mean_price(d, l, weights));
+                        own *= *means
+                            .entry(std::sync::Arc::as_ptr(weights))
+                            .or_insert_with(|| self.mean_price(d, l, weights));
                     }
                 }
             }
@@ -298,7 +307,7 @@ fn how(frame: &Frame, planned: &Planned) -> How {
         let variance =
             |m: &Measurement| Some((m.block.cuboid().clone(), component_variance(frame, plan.noise, m)?));
         let sigma2 = measured.iter().map(variance).collect::<Option<_>>();
-        return sigma2.map_or(How::Unknown, |sigma2| How::Components(sigma2, bases_of(&plan)));
+        return sigma2.map_or(How::Unknown, |sigma2| How::Components(sigma2, tellings_of(&plan)));
     }
     if measured.iter().any(|m| form(m) == Form::Rows) {
         return How::Unknown;
@@ -399,6 +408,16 @@ mod tests {
             assert_eq!(compare(&format!("{X}{strategy}")), (18, 0), "{strategy}");
             assert_eq!(compare(&format!("{X}{exact}{strategy}")), (20, 0), "{strategy}");
         }
+    }
+
+    /// Components that reach the same level have weights of their own.
+    #[test]
+    fn with_weights_of_their_own() {
+        let asked = "[[table]]\nof = [\"x.a\", \"s\"]\n[[table]]\nof = [\"x.b\"]\n[[table]]\nof = [\"x\"]\nweight = 3\n";
+        let rest = format!("{asked}[strategy]\nmeasure = \"residual\"\n");
+        let own = tellings_of(&planned(&rest).1.plan).own.unwrap();
+        assert_eq!((own.dimension(), own.kinds().len()), (0, 2));
+        assert_eq!(compare(&rest), (18, 0));
     }
 
     /// Two trees: each node by the cell of the other that is known least well. Over whole tables they take a solution for every cell, and are left out.

@@ -28,7 +28,7 @@ mod weighted;
 pub(crate) use ask::Ask;
 pub(crate) use refusal::{MANY_CELLS, Measured, NotApplicable};
 pub(crate) use residual::linearised_components;
-pub(crate) use weighted::even;
+pub(crate) use weighted::{even, own_kinds};
 
 use super::request::Request;
 use crate::plan::strategy::strategies;

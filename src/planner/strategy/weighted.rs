@@ -7,21 +7,24 @@ use super::refusal::{Measured, NotApplicable};
 use crate::cube::{Axis, Cuboid, Frame, Level};
 use crate::plan::basis::MAX_NODES;
 use crate::plan::block::component_scale;
+use crate::plan::tellings::{Levels, Own, Tellings};
 use crate::plan::{
-    Based, Block, BudgetRule, Measure, Measurement, Neighbours, NodeWeights, Plan, Table, Telling,
+    Based, Block, BudgetRule, Measure, Measurement, Neighbours, NodeWeights, Plan, Subject, Table, Telling,
 };
 use crate::planner::bases::bound;
 use crate::planner::bases::descent::{self as gaussian, Asker, Row};
 use crate::planner::closure::Closure;
-use crate::planner::closure::bases::{Bases as Told, bases_of, can_be_told};
+use crate::planner::closure::bases::{Bases as Told, bases_of, can_be_told, tellings_of};
 use crate::planner::closure::cells::margin;
 use crate::planner::objective::{Among, Certificate, Objective};
 use crate::planner::request::Request;
 use crate::planner::weights::descent::Problem;
 use crate::planner::weights::least::least;
+use crate::planner::weights::own::solve;
 use crate::planner::weights::paths::{Passes, Tree};
-use crate::planner::weights::prices::Prices;
-use crate::planner::weights::whole::whole;
+use crate::planner::weights::prices::{Mean, Prices};
+use crate::planner::weights::whole::{Factors, Kind, whole};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Counts times factors, in contrasts and with their noise, for a billion rows stay below `2^63`.
@@ -53,53 +56,147 @@ pub(super) fn measure(ask: &Ask, beside: &Told) -> Result<Option<Vec<Measured>>,
         return Ok(None);
     }
     refusal(ask, &dimensions)?;
-    let request = ask.request;
     let bits = bits(ask, &dimensions, beside)?;
     let problem = match beside.is_empty() {
         true => problem(ask, &dimensions, beside),
         false => {
+            let request = ask.request;
             let closure = ask.closure.over_bases(&request.cube, ask.frame, &request.workload, beside);
             problem(&Ask { closure: &closure, ..*ask }, &dimensions, beside)
         }
     };
-    let mut told = beside.clone();
+    let mut told = Tellings { alike: beside.clone(), own: None };
     let mut leaves = Vec::new();
     let solved = problem.solve();
     for ((dimension, tree), (passes, slope)) in dimensions.iter().zip(&problem.trees).zip(&solved) {
-        let whole = whole(tree, passes, bits, slope).ok_or(NotApplicable::NoBasis)?;
-        leaves.push(dimension.tell(ask.frame, &whole.factors, &mut told)?);
+        let kind = Kind { tree, passes, slope };
+        let whole = whole(&[kind], &|l, v| passes.left(l, v), bits).ok_or(NotApplicable::NoBasis)?;
+        let (levels, paths) = dimension.tell(ask.frame, &whole.kinds)?;
+        let alike = levels.into_iter().flatten();
+        told.alike.extend(alike.map(|(l, weights)| ((dimension.number, l), Telling::Weights(weights))));
+        leaves.push(paths);
     }
-    let closure = ask.closure.over_bases(&request.cube, ask.frame, &request.workload, &told);
-    let told_ask = Ask { closure: &closure, ..*ask };
-    let stakes = told_ask.stakes();
-    let blocks: Vec<(Block, f64, f64)> =
-        closure.components.iter().map(|a| block(&told_ask, &told, a)).collect::<Result<_, _>>()?;
-    let mean = Prices {
-        leaves,
-        levels: problem.levels.clone(),
-        rest: blocks.iter().map(|b| b.1).collect(),
-        stakes: stakes.iter().zip(&blocks).map(|(v, b)| v / (b.2 * b.2)).collect(),
+    let shared = Priced::of(ask, told, leaves, problem.levels.clone())?;
+    let own = own(ask, &dimensions, beside, &problem, &solved[0].0, bits);
+    let better = |own: &Priced| own.mean.value < (1.0 - LEAST_GAIN) * shared.mean.value;
+    let found: Vec<&Passes> = solved.iter().map(|(passes, _)| passes).collect();
+    let wider = || wider(ask, &dimensions, &problem, &found);
+    Ok(Some(own.filter(better).unwrap_or(shared).measured(ask, wider)?))
+}
+
+/// Components of the others have weights of their own where that gains more than this part of the total.
+const LEAST_GAIN: f64 = 1e-3;
+
+/// What is measured, and the scales that follow.
+struct Priced {
+    closure: Closure,
+    /// Of each component its block, its price along the dimensions without weights, and its integer scale.
+    blocks: Vec<(Block, f64, f64)>,
+    stakes: Vec<f64>,
+    mean: Mean,
+}
+
+impl Priced {
+    /// `leaves` has for each tree the prices of its leaves, `levels` for each component which of them is its own.
+    fn of(
+        ask: &Ask,
+        told: Tellings,
+        leaves: Vec<Vec<Vec<f64>>>,
+        levels: Vec<Vec<usize>>,
+    ) -> Result<Priced, NotApplicable> {
+        let request = ask.request;
+        let closure = ask.closure.over_tellings(&request.cube, ask.frame, &request.workload, &told);
+        let told_ask = Ask { closure: &closure, ..*ask };
+        let stakes = told_ask.stakes();
+        let each = told.each();
+        let own = |a: &Cuboid| block(&told_ask, &each[told.kind(a)], a);
+        let blocks: Vec<(Block, f64, f64)> = closure.components.iter().map(own).collect::<Result<_, _>>()?;
+        let rest = blocks.iter().map(|b| b.1).collect();
+        let worth = stakes.iter().zip(&blocks).map(|(v, b)| v / (b.2 * b.2)).collect();
+        let mean = Prices { leaves, levels, rest, stakes: worth }.mean();
+        Ok(Priced { closure, blocks, stakes, mean })
     }
-    .mean();
-    let mut groups = Groups::new();
-    for ((block, _, m), (price, v)) in blocks.into_iter().zip(mean.price.iter().zip(&stakes)) {
-        match request.is_exact(block.cuboid()) {
-            true => groups.push_known(block),
-            false => groups.push(block, *price, v / (m * m), m),
+
+    fn measured(
+        self,
+        ask: &Ask,
+        wider: impl Fn() -> Option<[Option<(&'static str, f64)>; 2]>,
+    ) -> Result<Vec<Measured>, NotApplicable> {
+        let request = ask.request;
+        let mean = self.mean;
+        let mut groups = Groups::new();
+        for ((block, _, m), (price, v)) in self.blocks.into_iter().zip(mean.price.iter().zip(&self.stakes)) {
+            match request.is_exact(block.cuboid()) {
+                true => groups.push_known(block),
+                false => groups.push(block, *price, v / (m * m), m),
+            }
         }
+        let mut sets = Ask { closure: &self.closure, ..*ask }.components(groups)?;
+        if request.objective == Objective::Total {
+            // The vectors of two cells are taken as opposite, which costs twice as much as each of them by itself.
+            let opposite = if request.neighbours == Neighbours::Substitute { 2.0 } else { 1.0 };
+            let spent = 2.0 * request.budget.to_f64() / opposite;
+            let [value, bound] = [mean.value, mean.bound].map(|v| v / spent);
+            let proof = Certificate::new("weighted total variance over these weights of nodes", value, bound);
+            let wider = wider().unwrap_or_default();
+            sets.iter_mut().for_each(|(_, own)| *own = Some(Certificate { wider, ..proof }));
+        }
+        Ok(sets)
     }
-    let mut sets = told_ask.components(groups)?;
-    if request.objective == Objective::Total {
-        // The vectors of two cells are taken as opposite, which costs twice as much as each of them by itself.
-        let opposite = if request.neighbours == Neighbours::Substitute { 2.0 } else { 1.0 };
-        let spent = 2.0 * request.budget.to_f64() / opposite;
-        let [value, bound] = [mean.value, mean.bound].map(|v| v / spent);
-        let proof = Certificate::new("weighted total variance over these weights of nodes", value, bound);
-        let found: Vec<&Passes> = solved.iter().map(|(passes, _)| passes).collect();
-        let wider = wider(ask, &dimensions, &problem, &found).unwrap_or_default();
-        sets.iter_mut().for_each(|(_, own)| *own = Some(Certificate { wider, ..proof }));
+}
+
+/// The same where the components of the others have weights of their own in the one dimension: those that reach the same of its levels have the same. They are fitted to
+/// the total of cells that weigh alike; all levels have something to be told of, and nothing is known without noise: what a path spends is then not what its nodes' precisions add up to.
+fn own(
+    ask: &Ask,
+    dimensions: &[Dimension],
+    beside: &Told,
+    problem: &Problem,
+    shared: &Passes,
+    bits: f64,
+) -> Option<Priced> {
+    let [dimension] = dimensions else { return None };
+    let request = ask.request;
+    let cells = !request.weighs_cells() && request.workload.iter().all(|t| t.asks.is_cells());
+    let whole_tree = problem.live[0].len() == problem.trees[0].finest() + 1;
+    if request.objective != Objective::Total || !cells || !request.exact.is_empty() || !whole_tree {
+        return None;
     }
-    Ok(Some(sets))
+    let mut reached: HashMap<Cuboid, usize> = HashMap::new();
+    let rest = |a: &Cuboid| Cuboid::new(a.pairs().filter(|at| at.0 != dimension.number));
+    for (a, levels) in ask.closure.components.iter().zip(&problem.levels) {
+        let own = reached.entry(rest(a)).or_default();
+        *own = levels[0].max(*own);
+    }
+    let mut reach: Vec<usize> = reached.values().copied().collect();
+    reach.sort_unstable();
+    reach.dedup();
+    if reach.len() < 2 {
+        return None;
+    }
+    let kind = |a: &Cuboid| reached.get(&rest(a)).map_or(0, |own| reach.partition_point(|r| r < own));
+    let kind_of: Vec<usize> = ask.closure.components.iter().map(kind).collect();
+    let solved = solve(problem, &kind_of, &reach, shared);
+    if solved.total > (1.0 - LEAST_GAIN) * solved.before {
+        return None;
+    }
+    let kinds: Vec<Kind> =
+        solved.kinds.iter().map(|(tree, passes, slope)| Kind { tree, passes, slope }).collect();
+    let whole = whole(&kinds, &|l, v| solved.left(l, v), bits)?;
+    let (levels, leaves) = dimension.tell(ask.frame, &whole.kinds).ok()?;
+    // As [`Dimension::tell`] has them: level by level, those of the kinds that reach it.
+    let place = |(level, &kind): (usize, &usize)| {
+        let before: usize = (1..level).map(|l| reach.iter().filter(|r| **r >= l).count()).sum();
+        let own = reach[..kind].iter().filter(|r| **r >= level).count();
+        vec![if level == 0 { 0 } else { 1 + before + own }]
+    };
+    let places = problem.levels.iter().map(|own| own[0]).zip(&kind_of).map(place).collect();
+    let mut told = Tellings { alike: beside.clone(), own: None };
+    let deepest = levels.last()?.iter();
+    told.alike.extend(deepest.map(|(&l, w)| ((dimension.number, l), Telling::Weights(w.clone()))));
+    let of = reached.into_iter().map(|(a, own)| (a, reach.partition_point(|r| *r < own))).collect();
+    told.own = Some(Own::new(dimension.number, levels, of));
+    Priced::of(ask, told, vec![leaves], places).ok()
 }
 
 /// Bounds for all trees, where there is one, and for all Gaussian mechanisms, where there are few cells. They are for cells of tables without any
@@ -145,6 +242,12 @@ fn wider(
     };
     let most = if request.weighs_cells() { MOST_APART } else { MOST_CELLS };
     Some([tree(), (all <= most && dense <= MOST_DENSE).then(any).flatten()])
+}
+
+/// In which dimension kinds of components have weights of nodes of their own, and how many kinds.
+pub(crate) fn own_kinds(request: &Request, plan: &Plan) -> Option<(String, usize)> {
+    let own = tellings_of(&plan.clone().alone(&Subject::Rows)).own?;
+    Some((request.cube.dimensions.get(own.dimension())?.name.clone(), own.kinds().len()))
 }
 
 /// Why nodes of groups that differ in size share evenly with each other; nothing where there are none or they have weights.
@@ -205,31 +308,26 @@ fn dimensions(ask: &Ask, beside: &Told) -> Vec<Dimension> {
 }
 
 impl Dimension {
-    /// Notes how its levels are told. Returns the prices of its leaves at every level, each kind of leaf once.
-    fn tell(
-        &self,
-        frame: &Frame,
-        factors: &[Vec<u32>],
-        told: &mut Told,
-    ) -> Result<Vec<Vec<f64>>, NotApplicable> {
+    /// How its levels are told to every kind of components, and the prices of its leaves: total, then level by level those of every kind that reaches it. Each kind of leaf once.
+    fn tell(&self, frame: &Frame, kinds: &[Factors]) -> Result<(Vec<Levels>, Vec<Vec<f64>>), NotApplicable> {
+        let mut told: Vec<Levels> = vec![Levels::new(); kinds.len()];
         let mut paths: Vec<Vec<f64>> = vec![vec![1.0]];
-        let whole = &frame.axes[self.number];
-        for ((rung, lumps), own) in whole.rungs.iter().zip(&self.lumps).zip(factors).skip(1) {
-            let all = lumps.iter().map(|&lump| own[lump as usize]).collect();
-            let weights = NodeWeights::new(rung.parent.clone(), all).map_err(|_| NotApplicable::NoBasis)?;
-            let below = |(&p, &norm): (&u32, &u64)| {
-                let mut path = paths[p as usize].clone();
-                path.push(norm as f64);
-                path
-            };
-            paths = rung.parent.iter().zip(weights.norms()).map(below).collect();
-            if !rung.adds_nothing() {
-                told.insert((self.number, rung.level), Telling::Weights(Arc::new(weights)));
+        for (at, (rung, lumps)) in frame.axes[self.number].rungs.iter().zip(&self.lumps).enumerate().skip(1) {
+            paths = rung.parent.iter().map(|&p| paths[p as usize].clone()).collect();
+            for (kind, told) in kinds.iter().zip(&mut told) {
+                let Some(own) = kind.factors.get(at) else { continue };
+                let all = lumps.iter().map(|&lump| own[lump as usize]).collect();
+                let weights =
+                    NodeWeights::new(rung.parent.clone(), all).map_err(|_| NotApplicable::NoBasis)?;
+                paths.iter_mut().zip(weights.norms()).for_each(|(path, &norm)| path.push(norm as f64));
+                if !rung.adds_nothing() {
+                    told.insert(rung.level, Arc::new(weights));
+                }
             }
         }
         paths.sort_by(|a, b| a.iter().map(|v| v.to_bits()).cmp(b.iter().map(|v| v.to_bits())));
         paths.dedup();
-        Ok(paths)
+        Ok((told, paths))
     }
 }
 

@@ -90,7 +90,7 @@ impl Problem {
     }
 
     /// The number of each component's class.
-    fn classes(&self) -> (Vec<usize>, usize) {
+    pub(super) fn classes(&self) -> (Vec<usize>, usize) {
         let mut known: Vec<&Vec<usize>> = Vec::new();
         let of = |levels| {
             known.iter().position(|k| *k == levels).unwrap_or_else(|| {
@@ -105,25 +105,26 @@ impl Problem {
     /// The total, and its slopes.
     fn value(&self, theta: &[f64], classes: &(Vec<usize>, usize)) -> (f64, Vec<f64>) {
         let passes = self.passes(theta);
-        let (total, slopes) = self.slopes(&passes, classes);
+        let (total, slopes) = self.slopes(&passes, classes, &self.price);
         (total, self.trees.iter().zip(&passes).zip(&slopes).flat_map(|((t, p), s)| t.slopes(p, s)).collect())
     }
 
-    /// The total, and for each tree what a unit of each `V` adds to it.
-    fn slopes(&self, passes: &[Passes], classes: &(Vec<usize>, usize)) -> (f64, Vec<Vec<Vec<f64>>>) {
+    /// The total at these prices, and for each tree what a unit of each `V` adds to it.
+    pub(super) fn slopes(
+        &self,
+        passes: &[Passes],
+        classes: &(Vec<usize>, usize),
+        price: &[f64],
+    ) -> (f64, Vec<Vec<Vec<f64>>>) {
         let stakes = self.stakes(passes);
         let mut roots = vec![0.0; classes.1];
-        for ((v, p), &class) in stakes.iter().zip(&self.price).zip(&classes.0) {
+        for ((v, p), &class) in stakes.iter().zip(price).zip(&classes.0) {
             roots[class] += (v * p).sqrt();
         }
         let total: f64 = roots.iter().map(|r| r * r).sum();
         // What a unit of a stake adds.
         let worth = |a: usize| {
-            if stakes[a] * self.price[a] > 0.0 {
-                roots[classes.0[a]] * (self.price[a] / stakes[a]).sqrt()
-            } else {
-                0.0
-            }
+            if stakes[a] * price[a] > 0.0 { roots[classes.0[a]] * (price[a] / stakes[a]).sqrt() } else { 0.0 }
         };
         let mut slopes = Vec::with_capacity(self.trees.len());
         for (number, tree) in self.trees.iter().enumerate() {
@@ -145,17 +146,21 @@ impl Problem {
         (total, slopes)
     }
 
+    /// How many rounds a descent may take, each of so many times the work of one for these trees.
+    pub(super) fn rounds(&self, times: f64) -> usize {
+        let nodes = |t: &Tree| (0..=t.finest()).map(|l| t.nodes(l) as f64).sum::<f64>() * t.ways() as f64;
+        let step: f64 = 16.0 * self.trees.iter().map(nodes).sum::<f64>()
+            + 8.0 * self.tables.iter().map(|t| t.components.len() as f64).sum::<f64>();
+        ((MOST_WORK / (step * times)) as usize).clamp(8, MOST_ROUNDS)
+    }
+
     /// The best trees that descent finds, each with what a unit of its `V` adds to the total.
     pub(crate) fn solve(&self) -> Vec<(Passes, Vec<Vec<f64>>)> {
         let classes = self.classes();
         let theta: Vec<f64> = self.trees.iter().flat_map(Tree::even).collect();
-        let nodes = |t: &Tree| (0..=t.finest()).map(|l| t.nodes(l) as f64).sum::<f64>() * t.ways() as f64;
-        let step: f64 = 16.0 * self.trees.iter().map(nodes).sum::<f64>()
-            + 8.0 * self.tables.iter().map(|t| t.components.len() as f64).sum::<f64>();
-        let rounds = ((MOST_WORK / step) as usize).clamp(8, MOST_ROUNDS);
-        let theta = downhill(theta, rounds, |theta| self.value(theta, &classes));
+        let theta = downhill(theta, self.rounds(1.0), |theta| self.value(theta, &classes));
         let passes = self.passes(&theta);
-        let (_, slopes) = self.slopes(&passes, &classes);
+        let (_, slopes) = self.slopes(&passes, &classes, &self.price);
         passes.into_iter().zip(slopes).collect()
     }
 }

@@ -58,6 +58,16 @@ impl Passes {
         (below - self.beta[level][node]).max(0.0)
     }
 
+    /// `β`: what the tree below a node says of its total.
+    pub(crate) fn below(&self, level: usize, node: usize) -> f64 {
+        self.beta.get(level).map_or(0.0, |own| own[node])
+    }
+
+    /// How much of its budget a node keeps.
+    pub(crate) fn keeps(&self, level: usize, node: usize) -> f64 {
+        self.keeps[level][node]
+    }
+
     /// `α_v − β` of its parent.
     pub(crate) fn price(&self, tree: &Tree, level: usize, node: usize) -> f64 {
         let above = if level == 0 { 0.0 } else { self.beta[level - 1][tree.parent(level, node)] };
@@ -80,6 +90,11 @@ impl Tree {
             levels: axis.rungs.iter().map(level).collect(),
             asked: axis.rungs.iter().enumerate().map(alike).collect(),
         }
+    }
+
+    /// The same without the levels that are finer than this one. What was asked of those has no `V`.
+    pub(crate) fn down_to(&self, level: usize) -> Tree {
+        Tree { levels: self.levels[..=level].to_vec(), asked: self.asked.clone() }
     }
 
     /// The number of what is asked of a level with a weight for each node. Without, it is that of the level.
@@ -155,13 +170,20 @@ impl Tree {
             keeps.push(kept);
         }
         keeps.push(vec![1.0; self.nodes(finest)]);
-        let mut alpha = vec![budget[finest].clone()];
+        let product = |(b, s): (&Vec<f64>, &Vec<f64>)| b.iter().zip(s).map(|(b, s)| b * s).collect();
+        let precisions: Vec<Vec<f64>> = budget.iter().zip(&keeps).map(product).collect();
+        Passes { budget, keeps, ..self.of_precisions(&precisions) }
+    }
+
+    /// Of any precisions of nodes.
+    pub(crate) fn of_precisions(&self, precisions: &[Vec<f64>]) -> Passes {
+        let finest = self.finest();
+        let mut alpha = vec![precisions[finest].clone()];
         let mut beta = Vec::new();
         for l in (0..finest).rev() {
             let finer = &alpha[alpha.len() - 1];
             let own: Vec<f64> = self.sums(l + 1, |c| 1.0 / finer[c]).iter().map(|s| 1.0 / s).collect();
-            let parts = budget[l].iter().zip(&keeps[l]).zip(&own);
-            alpha.push(parts.map(|((b, s), beta)| b * s + beta).collect());
+            alpha.push(precisions[l].iter().zip(&own).map(|(w, beta)| w + beta).collect());
             beta.push(own);
         }
         alpha.reverse();
@@ -172,23 +194,23 @@ impl Tree {
             let of = |(&p, w): (&u32, &f64)| w * beta[l - 1][p as usize];
             share.push(self.levels[l].parent.iter().zip(&omega[l]).map(of).collect());
         }
-        let mut passes =
-            Passes { budget, keeps, alpha, beta, omega, share, below: Vec::new(), gains: Vec::new() };
-        self.spread(&mut passes);
-        passes
+        let below: Vec<Vec<Vec<f64>>> = (0..self.asked.len()).map(|k| self.below(k, &share)).collect();
+        let gain = |(below, asked): (&Vec<Vec<f64>>, &Asked)| {
+            let mut row = self.row(below, &omega, &share);
+            row.resize(asked.level + 1, 0.0);
+            row
+        };
+        let gains = below.iter().zip(&self.asked).map(gain).collect();
+        let (budget, keeps) = (Vec::new(), Vec::new());
+        Passes { budget, keeps, alpha, beta, omega, share, below, gains }
     }
 
-    fn spread(&self, passes: &mut Passes) {
-        for k in 0..self.asked.len() {
-            let below = self.below(k, &passes.share);
-            passes.gains.push(self.row(&below, &passes.omega, &passes.share));
-            passes.below.push(below);
-        }
-    }
-
-    /// `Q_k`, by level.
+    /// `Q_k`, by level; none of what is asked of levels that are finer than all there are.
     fn below(&self, k: usize, share: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let asked = &self.asked[k];
+        if asked.level > self.finest() {
+            return Vec::new();
+        }
         let mut below = vec![asked.weights.clone()];
         for l in (1..=asked.level).rev() {
             let (finer, u) = (&below[below.len() - 1], &share[l]);
@@ -294,8 +316,8 @@ impl Tree {
         below[0]
     }
 
-    /// How `Σ slope_kℓ V_kℓ` changes with the parts of the budgets.
-    pub(crate) fn slopes(&self, passes: &Passes, slope: &[Vec<f64>]) -> Vec<f64> {
+    /// How `Σ slope_kℓ V_kℓ` changes with the nodes' precisions.
+    pub(crate) fn by_precision(&self, passes: &Passes, slope: &[Vec<f64>]) -> Vec<Vec<f64>> {
         let finest = self.finest();
         let zero = || (0..=finest).map(|l| vec![0.0; self.nodes(l)]).collect::<Vec<Vec<f64>>>();
         let (mut by_omega, mut by_share) = (zero(), zero());
@@ -341,7 +363,12 @@ impl Tree {
             by_precision = by_omega[l].iter().zip(&passes.omega[l]).map(|(d, w)| -d * w * w).collect();
             all.push(by_precision.clone());
         }
-        // And down the paths' budgets.
+        all
+    }
+
+    /// How it changes with the parts of the budgets.
+    pub(crate) fn slopes(&self, passes: &Passes, slope: &[Vec<f64>]) -> Vec<f64> {
+        let (finest, all) = (self.finest(), self.by_precision(passes, slope));
         let mut by_budget = all[finest].clone();
         let mut out: Vec<Vec<f64>> = Vec::new();
         for l in (0..finest).rev() {

@@ -16,8 +16,23 @@ const TAKEN: f64 = 0.3;
 /// How many ways of fitting a group to a set are tried.
 const SHIFTS: usize = 8;
 
+/// A tree that is rounded, and what a unit of each of its `V` adds to the total. Where kinds of components have weights of their own each kind has one, down to the level that it reaches.
+pub(crate) struct Kind<'a> {
+    pub tree: &'a Tree,
+    pub passes: &'a Passes,
+    pub slope: &'a [Vec<f64>],
+}
+
 /// The whole factors, and what they come to.
 pub(crate) struct Whole {
+    /// Of every kind.
+    pub kinds: Vec<Factors>,
+    /// What the dearest path spends.
+    dearest: f64,
+}
+
+/// Those of one kind.
+pub(crate) struct Factors {
     /// For each level and node.
     pub factors: Vec<Vec<u32>>,
     /// The same as precisions: of a level its factors squared, in units in which a path spends one.
@@ -26,14 +41,19 @@ pub(crate) struct Whole {
     pub price: Vec<Vec<f64>>,
 }
 
+/// What a path was to spend above the children of a node, by level and node.
+type Left<'a> = &'a dyn Fn(usize, usize) -> f64;
+
 /// The best whole factors for which counts are multiplied by no more than `2^bits`, by what a unit of each `V` adds to the total. `None` where there are none.
-pub(crate) fn whole(tree: &Tree, passes: &Passes, bits: f64, slope: &[Vec<f64>]) -> Option<Whole> {
+pub(crate) fn whole(kinds: &[Kind], left: Left, bits: f64) -> Option<Whole> {
     let mut best: Option<(f64, Whole)> = None;
     for set in SETS {
-        let Some(own) = rounded(tree, passes, bits, set) else { continue };
-        let gains = tree.gains(&own.omega);
-        let total: f64 = gains.iter().zip(slope).flat_map(|(g, s)| g.iter().zip(s)).map(|(g, s)| g * s).sum();
-        let value = total * dearest(tree, &own.price);
+        let Some(own) = rounded(kinds, left, bits, set) else { continue };
+        let total = |(kind, own): (&Kind, &Factors)| -> f64 {
+            let gains = kind.tree.gains(&own.omega);
+            gains.iter().zip(kind.slope).flat_map(|(g, s)| g.iter().zip(s)).map(|(g, s)| g * s).sum()
+        };
+        let value = kinds.iter().zip(&own.kinds).map(total).sum::<f64>() * own.dearest;
         if value.is_finite() && best.as_ref().is_none_or(|b| value < b.0) {
             best = Some((value, own));
         }
@@ -41,62 +61,90 @@ pub(crate) fn whole(tree: &Tree, passes: &Passes, bits: f64, slope: &[Vec<f64>])
     best.map(|b| b.1)
 }
 
-/// The dearest path.
-fn dearest(tree: &Tree, price: &[Vec<f64>]) -> f64 {
-    let mut spent = price[0].clone();
-    for (l, own) in price.iter().enumerate().skip(1) {
-        spent = own.iter().enumerate().map(|(v, p)| spent[tree.parent(l, v)] + p).collect();
-    }
-    spent.into_iter().fold(0.0, f64::max)
-}
-
-fn rounded(tree: &Tree, passes: &Passes, bits: f64, set: &[u32]) -> Option<Whole> {
-    let total = passes.alpha[0][0];
-    let mut out = Whole { factors: vec![vec![1]], omega: vec![vec![1.0 / total]], price: vec![vec![total]] };
-    let mut spent = vec![total];
-    for level in 1..=tree.finest() {
-        let above: Vec<Above> = spent
-            .iter()
-            .enumerate()
-            .map(|(p, spent)| {
-                let (planned, left) = (passes.left(level - 1, p), (1.0 - spent).max(0.0));
-                Above { left, more: if planned > 1e-12 { left / planned } else { 1.0 } }
-            })
-            .collect();
-        let most = libm::exp2(bits);
-        // In what a factor of one stands for: as large as there is room for.
-        let largest = passes.alpha[level].iter().zip(0..).map(|(a, v)| a * above[tree.parent(level, v)].more);
-        let mut unit = most.min(f64::from(MAX_FACTOR)) / largest.fold(0.0, f64::max).sqrt();
-        let found = (0..6).find_map(|_| {
-            let own = Rounding { tree, passes, level, set, unit }.level(&above)?;
-            if own.multiplied <= most {
-                return Some(own);
+fn rounded(kinds: &[Kind], left: Left, bits: f64, set: &[u32]) -> Option<Whole> {
+    let begin = |kind: &Kind| {
+        let total = kind.passes.alpha[0][0];
+        Factors { factors: vec![vec![1]], omega: vec![vec![1.0 / total]], price: vec![vec![total]] }
+    };
+    let mut out: Vec<Factors> = kinds.iter().map(begin).collect();
+    let mut spent = vec![out.iter().map(|own| own.price[0][0]).sum::<f64>()];
+    let deepest = kinds.iter().map(|kind| kind.tree.finest()).max()?;
+    let most = libm::exp2(bits);
+    for level in 1..=deepest {
+        let mut here: Vec<(&Kind, &mut Factors)> =
+            kinds.iter().zip(&mut out).filter(|(kind, _)| kind.tree.finest() >= level).collect();
+        let tree = here.first()?.0.tree;
+        let price = |kind: &Kind, v: usize| kind.passes.price(kind.tree, level, v);
+        // Of each node: what is spent on its path, and what was to be spent from here on.
+        let parents = || (0..tree.nodes(level)).map(|v| tree.parent(level, v));
+        let mut now: Vec<f64> = parents().map(|p| spent[p]).collect();
+        let mut planned: Vec<f64> = parents().map(|p| left(level - 1, p)).collect();
+        let mut after: Vec<f64> = match level == deepest {
+            true => vec![0.0; now.len()],
+            false => (0..now.len()).map(|v| left(level, v)).collect(),
+        };
+        here.iter().skip(1).for_each(|(kind, _)| {
+            after.iter_mut().enumerate().for_each(|(v, after)| *after += price(kind, v));
+        });
+        for at in 0..here.len() {
+            let last = level == deepest && at + 1 == here.len();
+            let (kind, own) = &mut here[at];
+            let of = |((spent, &planned), &below): ((&f64, &f64), &f64)| {
+                let left = (1.0 - spent).max(0.0);
+                Above { left, more: if planned > 1e-12 { left / planned } else { 1.0 }, below }
+            };
+            let above: Vec<Above> = now.iter().zip(&planned).zip(&after).map(of).collect();
+            // In what a factor of one stands for: as large as there is room for.
+            let largest = kind.passes.alpha[level].iter().zip(&above).map(|(a, above)| a * above.more);
+            let mut unit = most.min(f64::from(MAX_FACTOR)) / largest.fold(0.0, f64::max).sqrt();
+            let found = (0..6).find_map(|_| {
+                let own =
+                    Rounding { tree, passes: kind.passes, level, last, set, unit, above: &above }.level()?;
+                if own.multiplied <= most {
+                    return Some(own);
+                }
+                unit *= 0.99 * most / own.multiplied;
+                None
+            })?;
+            let spends: Vec<f64> = found.norms.iter().map(|n| n / (unit * unit)).collect();
+            let omega = |&c: &u32| unit * unit / (f64::from(c) * f64::from(c));
+            own.omega.push(found.factors.iter().map(omega).collect());
+            now.iter_mut().zip(&spends).for_each(|(now, p)| *now += p);
+            let was = |v: usize| price(kind, v);
+            planned.iter_mut().enumerate().for_each(|(v, planned)| *planned = (*planned - was(v)).max(0.0));
+            own.factors.push(found.factors);
+            own.price.push(spends);
+            if let Some((next, _)) = here.get(at + 1) {
+                after
+                    .iter_mut()
+                    .enumerate()
+                    .for_each(|(v, after)| *after = (*after - price(next, v)).max(0.0));
             }
-            unit *= 0.99 * most / own.multiplied;
-            None
-        })?;
-        let price: Vec<f64> = found.norms.iter().map(|n| n / (unit * unit)).collect();
-        out.omega.push(found.factors.iter().map(|&c| unit * unit / (f64::from(c) * f64::from(c))).collect());
-        spent = price.iter().enumerate().map(|(v, p)| spent[tree.parent(level, v)] + p).collect();
-        out.factors.push(found.factors);
-        out.price.push(price);
+        }
+        spent = now;
     }
-    Some(out)
+    Some(Whole { kinds: out, dearest: spent.into_iter().fold(0.0, f64::max) })
 }
 
-/// What a path has left above a group.
+/// What a path has left above a node.
 struct Above {
     left: f64,
     /// In parts of what was planned.
     more: f64,
+    /// What was meant for what comes after it.
+    below: f64,
 }
 
 struct Rounding<'a> {
     tree: &'a Tree,
     passes: &'a Passes,
     level: usize,
+    /// Whether nothing comes after it.
+    last: bool,
     set: &'a [u32],
     unit: f64,
+    /// For each node.
+    above: &'a [Above],
 }
 
 struct Found {
@@ -107,16 +155,16 @@ struct Found {
 }
 
 impl Rounding<'_> {
-    fn level(&self, above: &[Above]) -> Option<Found> {
+    fn level(&self) -> Option<Found> {
         let n = self.tree.nodes(self.level);
-        let mut groups: Vec<Vec<usize>> = vec![Vec::new(); above.len()];
+        let mut groups: Vec<Vec<usize>> = vec![Vec::new(); self.tree.nodes(self.level - 1)];
         (0..n).for_each(|v| groups[self.tree.parent(self.level, v)].push(v));
         let mut out = Found { factors: vec![1; n], norms: vec![0.0; n], multiplied: 1.0 };
-        for (nodes, above) in groups.iter().zip(above) {
+        for nodes in &groups {
             if nodes.iter().all(|&v| self.tree.is_single(self.level, v)) {
                 continue;
             }
-            let (own, norms) = self.group(nodes, above)?;
+            let (own, norms) = self.group(nodes)?;
             for ((&v, &c), &norm) in nodes.iter().zip(&own).zip(&norms) {
                 (out.factors[v], out.norms[v]) = (c, norm);
             }
@@ -126,18 +174,18 @@ impl Rounding<'_> {
     }
 
     /// The whole factors of a group, and the squared lengths of what units move.
-    fn group(&self, nodes: &[usize], above: &Above) -> Option<(Vec<u32>, Vec<f64>)> {
-        let last = self.level == self.tree.finest();
+    fn group(&self, nodes: &[usize]) -> Option<(Vec<u32>, Vec<f64>)> {
         let wanted: Vec<f64> = nodes
             .iter()
-            .map(|&v| (self.passes.alpha[self.level][v] * above.more).sqrt() * self.unit)
+            .map(|&v| (self.passes.alpha[self.level][v] * self.above[v].more).sqrt() * self.unit)
             .collect();
         let allowed = |&v: &usize| -> f64 {
-            let own = if last {
+            let above = &self.above[v];
+            let own = if self.last {
                 above.left
             } else {
                 let planned = self.passes.price(self.tree, self.level, v);
-                (planned + TAKEN * self.passes.left(self.level, v)) * above.more
+                (planned + TAKEN * above.below) * above.more
             };
             own * self.unit * self.unit
         };
@@ -149,7 +197,7 @@ impl Rounding<'_> {
             let times = libm::exp2(shift as f64 / SHIFTS as f64) * f64::from(self.set[0]) / first;
             let Some(shape) = Shape::of(&wanted, times, self.set, &copies) else { continue };
             // Where nothing more is below, all that is left; else what is nearest to what is wanted.
-            let ideal = if last { f64::INFINITY } else { shape.nearest(&wanted) };
+            let ideal = if self.last { f64::INFINITY } else { shape.nearest(&wanted) };
             let within = shape.within(&allowed);
             let Some((times, norms)) = shape.at(ideal.min(within), &allowed) else { continue };
             let own: Vec<u32> = shape.own.iter().map(|a| a * times).collect();
@@ -311,8 +359,9 @@ mod tests {
                 even.gains.iter().zip(slope).flat_map(|(g, s)| g.iter().zip(s)).map(|(g, s)| g * s).sum();
             assert!(real < before, "{real} {before}");
             for (bits, lost) in [(26.0, 0.01), (15.0, 0.02), (10.0, 0.08)] {
-                let found = whole(tree, passes, bits, slope).unwrap();
-                let worst = dearest(tree, &found.price);
+                let kind = Kind { tree, passes, slope };
+                let found = whole(&[kind], &|l, v| passes.left(l, v), bits).unwrap();
+                let (worst, found) = (found.dearest, &found.kinds[0]);
                 assert!(worst < 1.0 + 1e-6, "{worst}");
                 let gains = tree.gains(&found.omega);
                 let total: f64 =

@@ -8,7 +8,7 @@ use super::moved;
 use super::terms::{CostError, fixed_point_up};
 use crate::cube::{Frame, Numbers};
 use crate::exact::Rational;
-use crate::plan::{Block, Channel, Form, Plan};
+use crate::plan::{Block, Channel, Form, NodeWeights, Plan};
 use std::collections::BTreeMap;
 
 /// The most steps on one number.
@@ -41,7 +41,9 @@ pub(super) fn dearest(
             for (d, l, told) in block.dimensions() {
                 let at = dimensions.iter().position(|own| own.number == d);
                 if let (Some(at), Some(weights)) = (at, told.weights()) {
-                    key[at] = dimensions[at].levels.iter().position(|own| *own == l).map_or(0, |i| i + 1);
+                    let own = (l, &**weights);
+                    key[at] =
+                        dimensions[at].levels.iter().position(|known| *known == own).map_or(0, |i| i + 1);
                     // The sensitivity is that of the dearest node.
                     rest = rest.checked_div(weights.norm().into()).unwrap_or(0);
                 }
@@ -72,46 +74,48 @@ fn unit_price(plan: &Plan, times: u128, scale: Rational) -> Option<u128> {
 }
 
 /// A dimension with weights.
-struct Dimension {
+struct Dimension<'a> {
     number: usize,
-    /// Its levels that are measured with weights.
-    levels: Vec<usize>,
-    /// The squared lengths of a leaf's ancestors at those levels, of leaves that are not below others in all of them; a 1 before them.
+    /// Its levels that are measured with weights, each with those: more than once, where components have weights of their own.
+    levels: Vec<(usize, &'a NodeWeights)>,
+    /// The squared lengths of a leaf's ancestors in each of those, of leaves that are not below others in all of them; a 1 before them.
     leaves: Vec<Vec<u64>>,
 }
 
-fn dimensions(channel: &Channel, frame: &Frame) -> Vec<Dimension> {
-    let mut levels: BTreeMap<usize, BTreeMap<usize, &[u64]>> = BTreeMap::new();
+fn dimensions<'a>(channel: &'a Channel, frame: &Frame) -> Vec<Dimension<'a>> {
+    let mut levels: BTreeMap<usize, BTreeMap<usize, Vec<&NodeWeights>>> = BTreeMap::new();
     for m in &channel.measurements {
         let Block::Based(block) = &m.block else { continue };
         for (d, l, told) in block.dimensions() {
             if let Some(weights) = told.weights() {
-                levels.entry(d).or_default().insert(l, weights.norms());
+                let known = levels.entry(d).or_default().entry(l).or_default();
+                if !known.contains(&&**weights) {
+                    known.push(weights);
+                }
             }
         }
     }
-    let of = |(number, levels): (usize, BTreeMap<usize, &[u64]>)| {
+    let of = |(number, levels): (usize, BTreeMap<usize, Vec<&'a NodeWeights>>)| {
         // From total down, each node's lengths so far: as few kinds of nodes as there are.
         let mut kinds: Vec<Vec<u64>> = vec![vec![1]];
         let mut kind_of: Vec<u32> = vec![0];
         let axis = &frame.axes[number];
         let finest = levels.keys().next_back().and_then(|l| axis.rung(*l)).unwrap_or(0);
         for rung in &axis.rungs[1..=finest] {
-            let own = levels.get(&rung.level);
-            let (mut numbers, mut longer) = (Numbers::default(), Vec::new());
-            let of = |(node, &p): (usize, &u32)| {
-                let above = kind_of[p as usize];
-                let length = own.and_then(|norms| norms.get(node)).copied();
-                numbers.of((above, length), || {
-                    let mut out = kinds[above as usize].clone();
-                    out.extend(length);
-                    longer.push(out);
-                })
-            };
-            kind_of = rung.parent.iter().enumerate().map(of).collect();
-            kinds = longer;
+            kind_of = rung.parent.iter().map(|&p| kind_of.get(p as usize).copied().unwrap_or(0)).collect();
+            for weights in levels.get(&rung.level).into_iter().flatten() {
+                let (mut numbers, mut longer) = (Numbers::default(), Vec::new());
+                let of = |(&above, &length): (&u32, &u64)| {
+                    numbers.of((above, length), || {
+                        longer.push([&kinds[above as usize][..], &[length]].concat());
+                    })
+                };
+                kind_of = kind_of.iter().zip(weights.norms()).map(of).collect();
+                kinds = longer;
+            }
         }
-        Dimension { number, levels: levels.into_keys().collect(), leaves: highest(kinds) }
+        let levels = levels.into_iter().flat_map(|(l, all)| all.into_iter().map(move |own| (l, own)));
+        Dimension { number, levels: levels.collect(), leaves: highest(kinds) }
     };
     levels.into_iter().map(of).collect()
 }

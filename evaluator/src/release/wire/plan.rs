@@ -6,10 +6,11 @@ use crate::exact;
 use crate::plan;
 use crate::plan::index;
 use crate::plan::limits::{self, MAX_MEASUREMENTS, MAX_TABLES};
-use crate::plan::{Basis, NodeWeights, Telling};
+use crate::plan::tellings::MOST_KINDS;
+use crate::plan::{Basis, NodeWeights, Telling, Tellings};
 use crate::release::ReleaseError;
 use crate::release::codec::{self, Cursor};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -83,6 +84,30 @@ enum Told {
     Basis(Vec<i32>),
     #[wincode(tag = 4)]
     Weights(Vec<Run>),
+    /// Others than earlier blocks gave, for components that have weights of their own.
+    #[wincode(tag = 5)]
+    Others(Vec<Run>),
+    /// Those that came after so many of this level.
+    #[wincode(tag = 6)]
+    Later(u8),
+}
+
+impl Told {
+    /// `before` has what earlier blocks gave for the level.
+    fn of(told: &Telling, before: &mut Vec<Telling>) -> Told {
+        match before.iter().position(|own| own == told) {
+            _ if *told == Telling::Siblings => return Told::Siblings,
+            Some(0) => return Told::Known,
+            Some(at) => return Told::Later(at as u8),
+            None => before.push(told.clone()),
+        }
+        match told {
+            Telling::Siblings => Told::Siblings,
+            Telling::Basis(basis) => Told::Basis(basis.entries().to_vec()),
+            Telling::Weights(weights) if before.len() == 1 => Told::Weights(runs(weights.factors())),
+            Telling::Weights(weights) => Told::Others(runs(weights.factors())),
+        }
+    }
 }
 
 /// So many nodes beside each other with one factor.
@@ -169,7 +194,7 @@ fn pairs(cuboid: &Cuboid) -> Pairs {
 /// The bytes of the plan section. A plan that a reader would refuse is refused here.
 pub fn encode_plan(plan: &plan::Plan, cube: &Cube) -> Result<Vec<u8>, ReleaseError> {
     check(plan, cube)?;
-    let mut written = FxHashSet::default();
+    let mut written: FxHashMap<(usize, usize), Vec<Telling>> = FxHashMap::default();
     let mut block = |b: &plan::Block| match b {
         plan::Block::Component(c) => Block::Component(pairs(c)),
         plan::Block::Table(c) => Block::Table(pairs(c)),
@@ -184,12 +209,7 @@ pub fn encode_plan(plan: &plan::Plan, cube: &Cube) -> Result<Vec<u8>, ReleaseErr
                 .collect(),
         },
         plan::Block::Based(b) => {
-            let told = |(d, l, told): (usize, usize, &Telling)| match told {
-                Telling::Siblings => Told::Siblings,
-                _ if !written.insert((d, l)) => Told::Known,
-                Telling::Basis(basis) => Told::Basis(basis.entries().to_vec()),
-                Telling::Weights(weights) => Told::Weights(runs(weights.factors())),
-            };
+            let told = |(d, l, told)| Told::of(told, written.entry((d, l)).or_default());
             Block::Based { cuboid: pairs(&b.cuboid), axes: b.dimensions().map(told).collect() }
         }
     };
@@ -221,8 +241,8 @@ pub fn decode_plan(bytes: &[u8], cube: &Cube) -> Result<plan::Plan, ReleaseError
 /// The section as it is read, measurement by measurement: the mirror above would take an allocation for each.
 struct Reading<'a> {
     cursor: Cursor<'a>,
-    /// The bases and weights that came before.
-    known: FxHashMap<(usize, usize), Telling>,
+    /// The bases and weights that came before: of a level several, where components have weights of their own.
+    known: FxHashMap<(usize, usize), Vec<Telling>>,
     cube: &'a Cube,
 }
 
@@ -324,12 +344,16 @@ impl Reading<'_> {
         for at in cuboid.pairs() {
             out.push(match self.cursor.byte()? {
                 1 => Telling::Siblings,
-                2 => {
-                    let missing = || ReleaseError::Invalid { what: WHAT, why: "a basis is missing".into() };
-                    self.known.get(&at).ok_or_else(missing)?.clone()
-                }
+                2 => self.came_before(at, 0)?,
                 3 => self.basis(at, levels)?,
-                4 => self.weights(at, levels)?,
+                4 => self.weights(at, levels, true)?,
+                5 => self.weights(at, levels, false)?,
+                6 => {
+                    let number = self.cursor.byte()?;
+                    // The first ones have a tag of their own.
+                    rule(number > 0, WHAT, || "weights are named in two ways".into())?;
+                    self.came_before(at, number.into())?
+                }
                 tag => return Err(self.cursor.error(format!("there is no tag {tag}"))),
             });
         }
@@ -339,10 +363,21 @@ impl Reading<'_> {
     fn basis(&mut self, at: (usize, usize), levels: &[Vec<u8>]) -> Result<Telling, ReleaseError> {
         let entries = self.list(usize::MAX, "", |own| own.cursor.signed())?;
         let basis = Basis::new(self.parents(at, levels, "a basis is")?, entries).map_err(wrong)?;
-        self.learn(at, Telling::Basis(Arc::new(basis)))
+        self.learn(at, Telling::Basis(Arc::new(basis)), true)
     }
 
-    fn weights(&mut self, at: (usize, usize), levels: &[Vec<u8>]) -> Result<Telling, ReleaseError> {
+    /// Those that an earlier block gave, after so many others.
+    fn came_before(&self, at: (usize, usize), number: usize) -> Result<Telling, ReleaseError> {
+        let known = self.known.get(&at).and_then(|known| known.get(number));
+        known.cloned().ok_or_else(|| wrong("a basis is missing"))
+    }
+
+    fn weights(
+        &mut self,
+        at: (usize, usize),
+        levels: &[Vec<u8>],
+        first: bool,
+    ) -> Result<Telling, ReleaseError> {
         let parent = self.parents(at, levels, "weights are")?;
         let runs = self.list(parent.len(), "runs of factors", |own| {
             Ok(Run { nodes: own.cursor.whole()?, factor: own.cursor.whole()? })
@@ -357,7 +392,7 @@ impl Reading<'_> {
         })?;
         let factors = runs.iter().flat_map(|r| std::iter::repeat_n(r.factor, r.nodes as usize)).collect();
         let weights = NodeWeights::new(parent, factors).map_err(wrong)?;
-        self.learn(at, Telling::Weights(Arc::new(weights)))
+        self.learn(at, Telling::Weights(Arc::new(weights)), first)
     }
 
     /// For each node of a level in use the coarser one it is below; the levels themselves are checked with the whole plan.
@@ -377,29 +412,20 @@ impl Reading<'_> {
         }
     }
 
-    fn learn(&mut self, at: (usize, usize), told: Telling) -> Result<Telling, ReleaseError> {
-        rule(self.known.insert(at, told.clone()).is_none(), WHAT, || "a basis is given twice".into())?;
+    /// `first` says whether it is the first of its level.
+    fn learn(&mut self, at: (usize, usize), told: Telling, first: bool) -> Result<Telling, ReleaseError> {
+        let known = self.known.entry(at).or_default();
+        rule(known.is_empty() || !first, WHAT, || "a basis is given twice".into())?;
+        rule(first || !known.is_empty(), WHAT, || "a basis is missing".into())?;
+        rule(!known.contains(&told), WHAT, || "the same weights are given twice".into())?;
+        rule(known.len() < MOST_KINDS, WHAT, || "a level has too many weights".into())?;
+        known.push(told.clone());
         Ok(told)
     }
 }
 
 fn wrong(why: &str) -> ReleaseError {
     ReleaseError::Invalid { what: WHAT, why: why.into() }
-}
-
-/// Every level is told in one way by all components: by siblings, by one basis, or by weights.
-fn told_once<'a>(
-    block: &'a plan::Block,
-    told: &mut FxHashMap<(usize, usize), &'a Telling>,
-) -> Result<(), ReleaseError> {
-    let mut same = |d: usize, l: usize, own: &'a Telling| {
-        rule(*told.entry((d, l)).or_insert(own) == own, WHAT, || "a level is told in two ways".into())
-    };
-    match block {
-        plan::Block::Based(b) => b.dimensions().try_for_each(|(d, l, own)| same(d, l, own)),
-        plan::Block::Component(c) => c.pairs().try_for_each(|(d, l)| same(d, l, &Telling::Siblings)),
-        _ => Ok(()),
-    }
 }
 
 fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
@@ -453,7 +479,6 @@ fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
     rule(index::are_distinct(&plan.rows().measurements, |m| single(m.block.form())), WHAT, || {
         "a component is measured twice".into()
     })?;
-    let mut told = FxHashMap::default();
     let based = plan.rows().measurements.iter().any(|m| m.block.form() == plan::Form::Based);
     for plan::Measurement { block, scale } in &plan.rows().measurements {
         let cuboid = block.cuboid();
@@ -462,12 +487,13 @@ fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
         rule(limits::drawable(plan.noise, *scale), WHAT, || {
             "a measurement has more noise than can be drawn".into()
         })?;
-        if based {
-            told_once(block, &mut told)?;
-        }
         let frame = frame.get_or_init(|| Frame::new(cube, &plan.levels));
         block.check_size(frame).or_else(|why| rule(false, WHAT, || why.into()))?;
         block.check(&plan.levels, cube, frame).map_err(|why| ReleaseError::Invalid { what: WHAT, why })?;
+    }
+    if based {
+        let blocks = plan.rows().measurements.iter().map(|m| &m.block);
+        Tellings::of(blocks).map_err(wrong)?;
     }
     Ok(())
 }

@@ -140,22 +140,24 @@ mod tests {
         Cube { dimensions: vec![Dimension::plain("a", labels(3)), area, Dimension::plain("b", labels(2))] }
     }
 
-    /// A plan of all components of the one table, told evenly or by weights, with these integers.
-    fn plan(cube: &Cube, weighted: bool, factors: &[u32]) -> Plan {
+    /// A plan of all components of the one table, told evenly, by weights, or by such that components with the last dimension have for themselves.
+    fn plan(cube: &Cube, weighted: u8, factors: &[u32]) -> Plan {
         let levels = vec![vec![0, 1], vec![0, 1, 2, 3], vec![0, 1]];
         let frame = Frame::new(cube, &levels);
         let finest = Cuboid::new(vec![(0, 1), (1, 3), (2, 1)]);
-        let weights = |level: usize| {
+        let weights = |level: usize, from: usize| {
             let rung = frame.rung(Level::new(1, level));
             let alone = |v: usize| rung.siblings[rung.parent[v] as usize] == 1;
-            let own = (0..rung.len()).map(|v| if alone(v) { 1 } else { factors[v % factors.len()] });
+            let own = (0..rung.len()).map(|v| if alone(v) { 1 } else { factors[(v + from) % factors.len()] });
             Arc::new(NodeWeights::new(rung.parent.clone(), own.collect()).unwrap())
         };
-        let told: Vec<Arc<NodeWeights>> = (1..4).map(weights).collect();
+        let told = |from: usize| -> Vec<Arc<NodeWeights>> { (1..4).map(|l| weights(l, from)).collect() };
+        let told = [told(0), told(2)];
         let block = |a: Cuboid| match a.level(1) {
-            level if weighted && level > 0 => {
+            level if weighted > 0 && level > 0 => {
+                let kind = usize::from(weighted > 1 && a.level(2) > 0);
                 let way = |d: usize| match d {
-                    1 => Telling::Weights(told[level - 1].clone()),
+                    1 => Telling::Weights(told[kind][level - 1].clone()),
                     _ => Telling::Siblings,
                 };
                 let axes = a.iter().map(|at| way(at.dimension)).collect();
@@ -185,7 +187,7 @@ mod tests {
         /// and nothing is read whole that is cut.
         #[test]
         fn as_if_the_whole_table_were_there(
-            weighted: bool,
+            weighted in 0u8..3,
             factors in prop::collection::vec(1u32..4, 7),
             drawn in prop::collection::vec(-40i64..90, 400),
             most in prop_oneof![8u64..60, Just(u64::MAX)],
