@@ -27,7 +27,7 @@ pub(super) enum Value<'p> {
     Time(i64, i64),
     /// The bytes of a whole number, and how many of its digits are behind the point. As bytes, for they need no room to be placed well.
     Decimal([u8; 16], u8),
-    /// As the file has it: it becomes its shortest text ([`Value::write`]), and nothing is reckoned with it.
+    /// As the file has it: it is its shortest text ([`Value::write`]), and nothing is reckoned with it but by its bits, in whole numbers.
     Single(f32),
     /// Likewise.
     Double(f64),
@@ -155,6 +155,12 @@ impl<'f> Cells<'f> {
 
     /// Adds an entry to the dictionary.
     pub(crate) fn entry(&mut self, value: Value<'_>) {
+        if let To::Dimension(_, coder) = self.to
+            && !coder.is_text()
+            && let Some(node) = self.quick(coder, value)
+        {
+            return self.nodes.push(node);
+        }
         value.write(&mut self.text);
         match self.to {
             To::Dimension(_, coder) => {
@@ -244,13 +250,7 @@ impl<'f> Cells<'f> {
     pub(super) fn value(&mut self, chunk: &mut Chunk, row: usize, value: Value<'_>) -> Option<()> {
         match (self.to, value) {
             (To::Dimension(dimension, coder), _) if !coder.is_text() => {
-                let node = match value {
-                    Value::Whole(number) => self.whole(coder, number),
-                    Value::Day(day) => coder.of_day(day),
-                    Value::Bytes(bytes) if !bytes.is_empty() => coder.quick(bytes, 0, bytes.len()),
-                    _ => None,
-                };
-                let node = match node {
+                let node = match self.quick(coder, value) {
                     Some(node) => node,
                     None => {
                         value.write(&mut self.text);
@@ -307,6 +307,19 @@ impl<'f> Cells<'f> {
                 chunk.push_order(column, &[0; KEY]);
                 self.wrong(row, fault);
             }
+        }
+    }
+
+    /// The node of a value that need not be written as text, if it has one.
+    #[inline]
+    fn quick(&mut self, coder: &Coder<'_>, value: Value<'_>) -> Option<u32> {
+        match value {
+            Value::Whole(number) => self.whole(coder, number),
+            Value::Day(day) => coder.of_day(day),
+            Value::Bytes(bytes) if !bytes.is_empty() => coder.quick(bytes, 0, bytes.len()),
+            Value::Decimal(bytes, places) => coder.of_decimal(i128::from_be_bytes(bytes), places),
+            Value::Double(v) => coder.of_double(v.to_bits()),
+            _ => None,
         }
     }
 
