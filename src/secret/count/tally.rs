@@ -149,7 +149,9 @@ fn add(sums: &mut [i64], index: &[u32], adds: &[i64], added: usize) {
         let (sums, adds) = (sums.as_chunks_mut::<N>().0, adds.as_chunks::<N>().0);
         for (&cell, adds) in index.iter().zip(adds) {
             let sums = &mut sums[cell as usize];
-            *sums = std::array::from_fn(|at| sums[at].wrapping_add(adds[at]));
+            for at in 0..N {
+                sums[at] = sums[at].wrapping_add(adds[at]);
+            }
         }
     }
     match added {

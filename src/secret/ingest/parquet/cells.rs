@@ -300,6 +300,36 @@ impl<'f> Cells<'f> {
         Some(())
     }
 
+    /// Whether they are values of an amount, most of which need not be written as text.
+    pub(super) fn is_of_amounts(&self) -> bool {
+        matches!(self.to, To::Dimension(_, coder) if coder.is_of_amounts())
+    }
+
+    /// The rows from `row` on are these values of an amount: those that are nodes at once, then the others.
+    pub(super) fn amounts<'p, const N: usize>(
+        &mut self,
+        chunk: &mut Chunk,
+        row: usize,
+        bytes: &'p [[u8; N]],
+        value: impl Fn(&'p [u8; N]) -> Option<Value<'p>>,
+    ) -> Option<()> {
+        let To::Dimension(dimension, coder) = self.to else { return None };
+        let mut others = Vec::new();
+        let out = chunk.nodes_mut(dimension).get_mut(row..row + bytes.len())?;
+        for (at, (node, bytes)) in out.iter_mut().zip(bytes).enumerate() {
+            let found = match value(bytes)? {
+                Value::Whole(number) => coder.of_whole(number),
+                Value::Double(v) => coder.of_double(v.to_bits()),
+                _ => None,
+            };
+            match found {
+                Some(found) => *node = found,
+                None => others.push(at),
+            }
+        }
+        others.into_iter().try_for_each(|at| self.value(chunk, row + at, value(bytes.get(at)?)?))
+    }
+
     fn order(&mut self, chunk: &mut Chunk, row: usize, column: usize, key: Result<[u8; KEY], Fault>) {
         match key {
             Ok(key) => chunk.push_order(column, &key),
