@@ -20,7 +20,9 @@ impl Spec {
             let own = self.workload.iter().zip(&counts).find(|(t, _)| is_of(t, table));
             own.is_some_and(|(_, own)| own.is_zero())
         };
-        let may_be = |a: &AmountSpec| noise.is_pure() && is_free(a) && a.tables.iter().any(silent);
+        // Cells that are declared empty must be told apart by counts.
+        let free = noise.is_pure() && self.zeros.is_empty();
+        let may_be = |a: &AmountSpec| free && is_free(a) && a.tables.iter().any(silent);
         if self.summed().any(may_be) { self.measured_so(&may_be) } else { None }
     }
 

@@ -317,17 +317,29 @@ impl<'f> Cells<'f> {
         let mut others = Vec::new();
         let out = chunk.nodes_mut(dimension).get_mut(row..row + bytes.len())?;
         for (at, (node, bytes)) in out.iter_mut().zip(bytes).enumerate() {
-            let found = match value(bytes)? {
-                Value::Whole(number) => coder.of_whole(number),
-                Value::Double(v) => coder.of_double(v.to_bits()),
-                _ => None,
-            };
-            match found {
+            match at_once(coder, value(bytes)?) {
                 Some(found) => *node = found,
                 None => others.push(at),
             }
         }
         others.into_iter().try_for_each(|at| self.value(chunk, row + at, value(bytes.get(at)?)?))
+    }
+
+    /// Adds these values of an amount to the dictionary.
+    pub(super) fn amount_entries<'p, const N: usize>(
+        &mut self,
+        bytes: &'p [[u8; N]],
+        value: impl Fn(&'p [u8; N]) -> Option<Value<'p>>,
+    ) -> Option<()> {
+        let To::Dimension(_, coder) = self.to else { return None };
+        self.nodes.reserve(bytes.len());
+        for bytes in bytes {
+            match at_once(coder, value(bytes)?) {
+                Some(node) => self.nodes.push(node),
+                None => self.entry(value(bytes)?),
+            }
+        }
+        Some(())
     }
 
     fn order(&mut self, chunk: &mut Chunk, row: usize, column: usize, key: Result<[u8; KEY], Fault>) {
@@ -368,6 +380,16 @@ impl<'f> Cells<'f> {
         let node = coder.quick(&self.text, 0, self.text.len())?;
         *known = (number, node);
         Some(node)
+    }
+}
+
+/// The node of a value of an amount, if it needs no text.
+#[inline]
+fn at_once(coder: &Coder<'_>, value: Value<'_>) -> Option<u32> {
+    match value {
+        Value::Whole(number) => coder.of_whole(number),
+        Value::Double(v) => coder.of_double(v.to_bits()),
+        _ => None,
     }
 }
 

@@ -276,7 +276,19 @@ impl<'f> Pages<'f> {
             return Err(IngestError::Parquet(UNKNOWN));
         }
         self.cells.new_dictionary();
-        let mut from = 0;
+        let (mut from, stored) = (0, self.stored);
+        if self.cells.is_of_amounts() && stored.width() > 0 {
+            let len = (entries as usize).checked_mul(stored.width());
+            let bytes = len.and_then(|len| buf.get(..len)).ok_or_else(broken)?;
+            let done = match stored.width() {
+                4 => (self.cells)
+                    .amount_entries(bytes.as_chunks::<4>().0, |b| stored.narrow(i32::from_le_bytes(*b))),
+                _ => self.cells.amount_entries(bytes.as_chunks::<8>().0, |b| stored.eight(*b)),
+            };
+            done.ok_or_else(broken)?;
+            self.dictionary = Some(entries as usize);
+            return Ok(());
+        }
         for _ in 0..entries {
             let (value, end) = plain(buf, from, self.stored).ok_or_else(broken)?;
             from = end;
