@@ -16,7 +16,8 @@ use std::borrow::Cow;
 
 /// The budget of the tables, of a request that something can be planned for.
 pub(super) fn for_tables(request: &Request) -> Result<Rational, PlanError> {
-    if request.workload.is_empty() {
+    // Sums from zero need no table of counts.
+    if request.workload.is_empty() && request.sums.is_empty() {
         return Err(PlanError::NoTables);
     }
     let cells = |t: &Table| request.cube.cells(&t.cuboid).unwrap_or(u64::MAX);

@@ -148,13 +148,12 @@ fn sums_from_zero_are_covered() {
 #[test]
 fn lies_about_the_origin_are_found() {
     let key = SigningKey::from_text(&keys::keygen(None).unwrap().secret, None).unwrap();
-    let dir = tempfile::tempdir().unwrap();
     let passes = |forged: Result<Release, crate::release::ReleaseError>| {
         forged.is_ok_and(|release| audit::audit(&release, None).is_ok_and(|audit| audit.passed()))
     };
     // Measured from the middle, and from zero.
     for privacy in ["rho = 1", "epsilon = 1"] {
-        let spec = asked(privacy, BASE, &[("0", "1000")], "");
+        let (spec, dir) = (asked(privacy, BASE, &[("0", "1000")], ""), tempfile::tempdir().unwrap());
         let release = Release::open(&released_by(&key, dir.path(), &spec, &rows().0).sealed.path).unwrap();
         assert!(passes(resealed(&release, &key, |_, _| {})));
         // One of these bits says the origin.
