@@ -19,7 +19,7 @@ class Channel:
         self.plan, self.values, self.exact, self.asked = plan, values, exact, asked
         self.summed, self.moved = subject.startswith("sums"), subject.startswith("rows moved")
         if self.summed:
-            self.reach = sections.steps(of) ** (1 + subject.endswith("squares"))
+            self.reach = sections.reach(of) ** (1 + subject.endswith("squares"))
 
     def layers(self, number, factor=None):
         return self.release.layers(self.plan.blocks[number].scale, self.first + number, factor)

@@ -119,6 +119,11 @@ def steps(of):
     return (of["high"] - of["low"]) // of["step"]
 
 
+def reach(of):
+    """How far a row moves a sum of a number: from the middle in halves of a step, from zero in steps."""
+    return max(abs(of["low"]), abs(of["high"])) // of["step"] if "from" in of else steps(of)
+
+
 def sums(data, file_plan):
     """What is added up of which number, as the manifest has it; plan, integers, exact tables, questions."""
     wire, domain = Wire(data, "section of sums"), file_plan.domain
@@ -128,11 +133,15 @@ def sums(data, file_plan):
     of = {"name": harmless(wire.text(4096)), "low": wire.signed(64), "high": wire.signed(64)}
     of |= {"step": wire.unsigned(64), "places": wire.byte()}
     weighing, missing = divmod(wire.byte(), 16)
+    zero, weighing = divmod(weighing, 4)
     usual = weighing <= 2 and 1 <= missing <= (2 if weighing else 3) and of["places"] <= 9 and of["step"] > 0
     usual = usual and of["low"] % of["step"] == of["high"] % of["step"] == 0 < steps(of) <= 1 << 24
+    # What is told beside sums from zero would need the middle.
+    usual = usual and zero <= 1 and not (zero and (weighing or missing == 3 or tag % 8 == 3))
     wire.must(usual, "has a number that none may be")
     of["missing"] = ["stop", "zero", "skip"][missing - 1]
     of |= {"weighing": ["", "weight", "weighted"][weighing]} if weighing else {}
+    of |= {"from": "zero"} if zero else {}
     for key in "unit", "description":
         of |= {key: text for text in wire.list(lambda: harmless(wire.text()), 0, 1)}
     found.of, found.plan = of, Plan(wire.bytes(), domain)
@@ -149,6 +158,7 @@ def sums(data, file_plan):
         found.exact = wire.list(lambda: exact(wire.bytes(), domain, least))
         asked = wire.bytes()
         found.asked = workload(asked, found.plan) if asked else {}
+        wire.must(not (zero and found.exact), "has exact sums from zero")
         wire.must(found.exact or asked, "says that there is more, and there is not")
     wire.end()
     return found

@@ -92,6 +92,8 @@ class Answers:
             return self.table(table, weights, valued)
         unit = 0.1 ** sums.of["places"] / 2
         half, middle = sums.of["step"] * unit, (sums.of["low"] + sums.of["high"]) * unit
+        if "from" in sums.of:
+            half, middle = 2 * half, 0
         told = self.table(table, weights, sums)
         # A sum around 0 needs no count.
         counts = self.table(table, weights, valued) if middle or figure == "AVG" else (0, 0)

@@ -340,7 +340,7 @@ class Spec:
         """The tables that a channel is asked for, and their weights where the least total is looked for."""
         expected, sealed = {}, {}
         for key, weights in wanted.items():
-            names = [name for name in weights if name and self.numbers[name]["missing"] != "skip"]
+            names = [name for name in weights if name and self._needs_rows(name)]
             if channel.of and channel.of["name"] in weights:
                 # Around 0 a sum needs no count, and the rows with a value are counted for their own sake.
                 expected[key] = weights[channel.of["name"]] * (self._share(channel) or 1)
@@ -358,8 +358,15 @@ class Spec:
         same(f"the tables of {channel} are", sealed, expected)
         same(f"the number of tables of {channel} is", len(channel.plan.workload), len(expected))
 
+    def _needs_rows(self, name):
+        """Whether sums of a number need the number of all rows."""
+        said, sums = self.numbers[name], self.release.of(name)
+        return said["missing"] != "skip" and said["low"] + said["high"] != 0 and "from" not in sums.of
+
     def _share(self, channel, name=None):
         """The part of a sum's weight that its channel has, or that the counts beside it have."""
+        if channel.summed and "from" in channel.of:
+            return 1
         low, high = (self.numbers[name or channel.of["name"]][end] for end in ("low", "high"))
         return ((high - low if channel.summed else high + low) / (2 * max(abs(low), abs(high)))) ** 2
 

@@ -351,6 +351,53 @@ def test_projections(question, signs):
         assert all(abs(row[key] - own[key]) < 1e-6 if key in near else str(row[key]) == str(own[key]) for key in own)
 
 
+ZERO = '''name = "sums"
+title = "Sums"
+[data]
+path = "rows.csv"
+[privacy]
+unit = "row"
+epsilon = 1
+''' + PEOPLE + '''[[amount]]
+name = "pay"
+low = -2
+high = 10
+step = 0.5
+measure_clamping = true
+[[table]]
+of = ["sex", "age"]
+sum = ["pay"]
+count = false
+'''
+
+
+def test_sums_from_zero(tmp_path):
+    """A release without counts: both programs answer alike, and find another origin that is said in the manifest, in the section or in both."""
+    (path,) = released(tmp_path, ZERO)
+    release = Release(File(path.read_bytes()))
+    sums = release.of("pay")
+    assert (sums.of["from"], sums.reach, release.plan.blocks) == ("zero", 20, [])
+    mine, theirs = outcomes(path)
+    assert mine == theirs and Report(str(path)).verdict == "verified"
+    question = "SELECT sex, SUM(pay) FROM sums GROUP BY sex"
+    rows = json.loads(margins("query", path, question, "--json").stdout)["rows"]
+    for row, own in zip(rows, ask(path, question), strict=True):
+        assert all(abs(row[key] - own[key]) < 1e-9 * row["std_error"] for key in ("estimate", "std_error"))
+    for count in ("COUNT(*)", "AVG(pay)"):
+        assert margins("query", path, f"SELECT {count} FROM sums").returncode == 2
+        with pytest.raises(Refused):
+            ask(path, f"SELECT {count} FROM sums")
+    for section, manifest in [(True, False), (False, True), (True, True)]:
+        version, sections, said = forge.take(path.read_bytes())
+        for body in sections:
+            if section and body[0] & 0xFF == 12:
+                body[2] = bytes(b ^ 64 if b == 65 else b for b in body[2])
+        if manifest:
+            said["plan"]["sums"][0]["of"].pop("from")
+        (tmp_path / "other.margins").write_bytes(forge.make(version, sections, said))
+        assert Report(str(tmp_path / "other.margins")).verdict == "failed"
+
+
 def test_a_copy_by_another_name(tmp_path):
     copies = '[[recipient]]\nname = "one"\nrho = 1\n[[recipient]]\nname = "two"\nrho = 0.5\n'
     one, two = released(tmp_path, ROW.format("codes = 8") + copies)

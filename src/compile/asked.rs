@@ -10,7 +10,7 @@ use super::CompileError;
 use crate::answer::Best;
 use crate::answer::linear::Linear;
 use crate::answer::tell::pool::Combined;
-use crate::cube::{Cuboid, Filter, NoValue, Quantity, Weighing};
+use crate::cube::{Cuboid, Filter, NoValue, Origin, Quantity, Weighing};
 use crate::exact::Rational;
 use crate::law::{LawError, NoiseLaw};
 use crate::ledger::cells::Cells;
@@ -294,9 +294,11 @@ pub(crate) fn spec_of_sums(
     let counts = if weights { quantities.iter().any(|q| is_weight(q)) } else { *rows };
     let mut asked = toml::Table::new();
     asked.insert("of".into(), levels.into());
-    // A plan needs counts, and where sums need none either they cost next to nothing.
+    // What is out is measured from the middle or from zero, and what is measured beside it must be, too: a count keeps the middle, and costs next to nothing.
     if !sum.is_empty() && !counts {
-        if !weights && quantities.iter().any(|q| q.needs_count() && q.missing != NoValue::Skip) {
+        let free = spec.privacy.budget.noise().is_some_and(|(noise, _)| noise.is_pure());
+        let needed = quantities.iter().any(|q| q.needs_count() && q.missing != NoValue::Skip);
+        if quantities.iter().any(|q| q.from == Origin::Zero) || !free && !weights && needed {
             asked.insert("count".into(), false.into());
         } else {
             let weight = toml::Table::from_iter([("count".to_owned(), toml::Value::from("1/10000"))]);

@@ -32,7 +32,10 @@ const TRIED: usize = 4;
 /// What is missing of a spec's tables beside a release of the same people. `origin` is where the spec stands. `None`: nothing, every
 /// table is known as precisely as its target wants.
 pub(crate) fn missing(spec: &Spec, origin: &Path, out: &Answers) -> Result<Option<Missing>, CompileError> {
-    let request = spec.request().ok_or(CompileError::NoBudget)?;
+    // Amounts are compared as what is out measures them.
+    let plan = out.release().plan(out.cube()).ok();
+    let request = plan.map_or_else(|| spec.request(), |plan| spec.measured(&plan).request());
+    let request = request.ok_or(CompileError::NoBudget)?;
     // Which tables of sums are known well enough to be left out nobody has weighed here: if a margin is missed, or there is none, all of them are
     // measured again, and both are asked together.
     if !request.sums.is_empty() {

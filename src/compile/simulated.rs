@@ -47,7 +47,7 @@ pub(crate) fn simulated(
 /// The rows of these people. Behind its dimensions a row has its amounts.
 fn rows(spec: &Spec, people: &[Vec<u32>]) -> Result<Rows, CompileError> {
     let dimensions = spec.cube.dimensions.iter().map(|d| d.levels[d.finest()].len() as u32);
-    let middles: Vec<u32> = spec.summed().map(|a| (a.quantity.reach() / 2) as u32).collect();
+    let middles: Vec<u32> = spec.summed().map(|a| (a.quantity.steps() / 2) as u32).collect();
     let len = people.first().map_or(0, Vec::len);
     let mut columns = people.to_vec();
     columns.extend(middles.iter().map(|&middle| vec![middle; len]));

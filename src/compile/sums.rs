@@ -2,6 +2,7 @@
 
 mod clamping;
 mod copies;
+mod from_zero;
 pub(super) mod objectives;
 mod skewed;
 mod told;
@@ -10,15 +11,16 @@ mod weighing;
 use super::tests::{released_by, released_from, spec};
 use crate::answer::{Answers, Evaluator};
 use crate::audit;
-use crate::cube::Frame;
+use crate::cube::{Frame, Origin};
 use crate::numeric::tries::tries;
 use crate::plan::{Neighbours, Noise, Plan, Subject};
-use crate::planner;
+use crate::planner::{self, Look};
 use crate::recover::{Nothing, Recovery};
 use crate::release::forged::resealed;
 use crate::release::{Kind, Release, SigningKey, keys};
 use crate::render::{ResultCell, ResultFigure};
 use crate::spec::Spec;
+use crate::watch::Watch;
 
 /// Skewed values with empty cells, many below and beyond the bounds.
 fn rows() -> (String, Vec<(usize, usize, Option<f64>)>) {
@@ -87,11 +89,14 @@ fn moves(plan: &Plan, frame: &Frame, cell: [usize; 2], code: Option<i64>) -> Vec
             (Subject::Valued(_), code) => i64::from(code.is_some()),
             (Subject::Below(_), code) => i64::from(code.is_some_and(|code| code < 0)),
             (Subject::Above(quantity), code) => {
-                i64::from(code.is_some_and(|code| code > quantity.reach() as i64))
+                i64::from(code.is_some_and(|code| code > quantity.steps() as i64))
             }
             (Subject::Sum(quantity), Some(code)) => {
-                let reach = quantity.reach() as i64;
-                2 * code.clamp(0, reach) - reach
+                let steps = quantity.steps() as i64;
+                match quantity.from {
+                    Origin::Middle => 2 * code.clamp(0, steps) - steps,
+                    Origin::Zero => code.clamp(0, steps) + quantity.low / quantity.step as i64,
+                }
             }
             (Subject::Squares(quantity), Some(code)) => {
                 let reach = quantity.reach() as i64;
@@ -146,13 +151,16 @@ fn the_cost_is_that_of_the_dearest_neighbours() {
         (privacy, strategy, clamping::watched(&spec, "0.1"))
     };
     let ways = || WAYS.into_iter();
-    for (privacy, strategy, spec) in
-        ways().map(plain).chain(ways().map(with_squares)).chain(ways().map(with_ends))
+    for (privacy, strategy, spec) in ways()
+        .map(plain)
+        .chain(ways().map(with_squares))
+        .chain(ways().map(with_ends))
+        .chain(from_zero::ways())
     {
-        let planned = planner::plan(&spec.request().unwrap()).unwrap();
+        let planned = spec.choose(Look::Needed, &Watch::default()).unwrap().planned;
         let plan = &planned.plan;
         let frame = Frame::new(&spec.cube, &plan.levels);
-        let reach = plan.channels.iter().find_map(|c| c.subject.quantity()).unwrap().reach() as i64;
+        let reach = plan.channels.iter().find_map(|c| c.subject.quantity()).unwrap().steps() as i64;
         let codes = [None, Some(-1), Some(0), Some(reach / 2), Some(reach), Some(reach + 1)];
         let each: Vec<Vec<f64>> =
             (0..6).flat_map(|c| codes.map(|code| moves(plan, &frame, [c / 3, c % 3], code))).collect();
@@ -262,6 +270,31 @@ fn large_budgets_are_predicted_and_shared_out() {
                 let rows = 1.0 - planned.sums.iter().map(|s| s.share.to_f64()).sum::<f64>();
                 assert!(rows > 0.01, "{privacy} {strategy}: {rows}");
             }
+        }
+    }
+}
+
+/// What `plan` says of a mean in a cell of a thousand rows is what answers have of `SUM − m · COUNT`, over a thousand: at the origin and at the further bound.
+#[test]
+fn means_are_predicted() {
+    for (privacy, missing) in [("rho = 2", "skip"), ("rho = \"1/3\"", "zero"), ("epsilon = 2", "skip")] {
+        let spec = paid(privacy, missing, "", "");
+        let planned = planner::plan(&spec.request().unwrap()).unwrap();
+        let (sums, quantity) = crate::preview::sums::each(&planned).next().unwrap();
+        let (least, most) = crate::preview::sums::errors(&planned, sums, quantity)[0].mean.unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let made = released_from(dir.path(), &spec, &rows().0);
+        let answers = Answers::open(&made.sealed.path).unwrap();
+        for (mean, want) in [(495, least), (1000, most), (-10, most)] {
+            let sql = format!("SELECT sex, age, SUM(pay) - {mean} * COUNT(pay) FROM shop GROUP BY sex, age");
+            let table = answers.query(&sql, 0.9).unwrap();
+            let errors: Vec<f64> =
+                table.rows.iter().flatten().filter_map(figure).map(|f| f.std_error).collect();
+            let found = (errors.iter().map(|e| e * e).sum::<f64>() / 6.0).sqrt() / 1000.0;
+            assert!(
+                errors.len() == 6 && (found / want - 1.0).abs() < 1e-6,
+                "{privacy} {mean}: {found} {want}"
+            );
         }
     }
 }

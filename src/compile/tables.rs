@@ -95,12 +95,12 @@ impl<'a> Tables<'a> {
 
     /// Reads rows as `spec` says, and counts what the plan's tables need.
     pub(super) fn read(&self, spec: &Spec, from: Origin<'_>, means: &Means) -> Result<Data, IngestError> {
-        Data::read(spec, &self.spec.cube, &wanted(self.plan()), from, means)
+        Data::read(&spec.measured(self.plan()), &self.spec.cube, &wanted(self.plan()), from, means)
     }
 
     /// The same from counts that somebody else made.
     pub(super) fn given(&self, spec: &Spec, path: &Path) -> Result<Data, GivenError> {
-        Data::given(spec, &self.spec.cube, &wanted(self.plan()), path)
+        Data::given(&spec.measured(self.plan()), &self.spec.cube, &wanted(self.plan()), path)
     }
 
     /// The bytes that reading, counting and measuring may take, but for rows of units.

@@ -40,10 +40,6 @@ fn doublings(quantity: &Quantity) -> Vec<f64> {
     down.chain([0.0]).chain(up).collect()
 }
 
-fn step_of(quantity: &Quantity) -> f64 {
-    2.0 * quantity.half_step()
-}
-
 /// A number in a spec: whole ones without a point, as bounds are written.
 fn number(v: f64) -> Value {
     let whole = v.fract() == 0.0 && v.abs() < 1e15;
@@ -88,7 +84,7 @@ pub(crate) fn counting(
         let quantity = &amount.quantity;
         let ends = cuts.first().zip(cuts.last());
         let Some((first, last)) = ends else { continue };
-        let step = step_of(quantity);
+        let step = quantity.step();
         let bins = [first - step].into_iter().chain(cuts.iter().copied()).chain([last + step]);
         let mut dimension = Table::from_iter([
             ("name".to_owned(), quantity.name.clone().into()),
@@ -123,14 +119,14 @@ pub(crate) fn bounded(spec: &Spec, bounds: &[(&str, [f64; 2])]) -> Result<Spec, 
         };
         amount.insert("low".into(), number(*low));
         amount.insert("high".into(), number(*high));
-        amount.insert("step".into(), number(step_of(&own.quantity)));
+        amount.insert("step".into(), number(own.quantity.step()));
     }
     let weights = text.get_mut("weights").and_then(Value::as_table_mut);
     let own = spec.amounts.iter().find(|a| a.quantity.weighing == Weighing::Weight);
     let given = own.and_then(|own| bounds.iter().find(|(name, _)| *name == own.quantity.name));
     if let (Some(weights), Some(own), Some((_, [_, high]))) = (weights, own, given) {
         weights.insert("high".into(), number(*high));
-        weights.insert("step".into(), number(step_of(&own.quantity)));
+        weights.insert("step".into(), number(own.quantity.step()));
     }
     again(spec, &text)
 }

@@ -63,7 +63,9 @@ pub(super) fn extended(spec: &Spec, file: &Path, key: &SigningKey) -> Result<(Sp
 
 /// In what a number of the spec is another one than that of its name in the release, or rows are weighed otherwise: what both then say of it is never taken together.
 fn other_numbers(out: &Answers, spec: &Spec) -> Option<String> {
-    let (plan, here) = (out.release().plan(out.cube()).ok()?, spec.request()?.sums);
+    let plan = out.release().plan(out.cube()).ok()?;
+    // What is missing is measured from where the release measures it.
+    let here = spec.measured(&plan).request()?.sums;
     let there: Vec<&Arc<Quantity>> = plan.channels.iter().filter_map(|c| c.subject.quantity()).collect();
     let weight = |q: &&Arc<Quantity>| q.weighing == Weighing::Weight;
     let own = here.iter().map(|sum| &sum.quantity);

@@ -77,6 +77,17 @@ pub(crate) fn check(plan: &Plan, frame: &Frame, rows: u64) -> Result<(), NoRoom>
     }
 }
 
+/// How many rows a plan has room for, whatever they are: found by halves.
+pub(crate) fn most_rows(plan: &Plan, frame: &Frame) -> u64 {
+    let fits = |rows: u64| check(plan, frame, rows).is_ok();
+    let (mut room, mut none) = (0, u64::MAX);
+    while none - room > 1 {
+        let rows = room + (none - room) / 2;
+        if fits(rows) { room = rows } else { none = rows }
+    }
+    room
+}
+
 /// The largest absolute value that may appear on the way. `None` when it does not fit 128 bits.
 fn largest(plan: &Plan, frame: &Frame, m: &Measurement, rows: u128) -> Option<u128> {
     let scale = m.scale.to_f64();
@@ -133,6 +144,10 @@ mod tests {
         assert_eq!(with(Block::Component(both), 1, 1 << 40), Err(NoRoom::Integers(0)));
         assert_eq!(with(Block::Table(one.clone()), 1 << 104, ROWS), Ok(()));
         assert_eq!(with(Block::Table(one.clone()), 1, (1 << 63) - 1), Err(NoRoom::Integers(0)));
+        let counts = plan(Noise::Gaussian, Block::Table(one.clone()), Rational::ONE);
+        let most = most_rows(&counts, &frame);
+        let around = [most, most + 1].map(|rows| check(&counts, &frame, rows).is_ok());
+        assert_eq!((around, most >> 62), ([true, false], 1));
         let mut exact = plan(Noise::Laplace, Block::Table(one.clone()), Rational::ONE);
         exact.exact = vec![one, Cuboid::new(vec![(0, 1), (1, 1)])];
         assert_eq!(check(&exact, &frame, ROWS), Err(NoRoom::Exact(1)));

@@ -16,7 +16,8 @@ use std::borrow::Cow;
 
 /// The budget of the tables, of a request that something can be planned for.
 pub(super) fn for_tables(request: &Request) -> Result<Rational, PlanError> {
-    if request.workload.is_empty() {
+    // Sums from zero need no table of counts.
+    if request.workload.is_empty() && request.sums.is_empty() {
         return Err(PlanError::NoTables);
     }
     let cells = |t: &Table| request.cube.cells(&t.cuboid).unwrap_or(u64::MAX);
@@ -48,7 +49,8 @@ pub(super) fn for_tables(request: &Request) -> Result<Rational, PlanError> {
     if !each || !request.workload.iter().enumerate().all(fits) {
         return Err(PlanError::Weights);
     }
-    if request.workload.iter().all(|t| request.is_exact(&t.cuboid)) {
+    let counted = !request.workload.is_empty();
+    if counted && request.workload.iter().all(|t| request.is_exact(&t.cuboid)) {
         return Err(PlanError::AllExact);
     }
     // A unit is one row, and rows only change: every table of a single cell holds their number. Sums of what they have are not public.

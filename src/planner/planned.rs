@@ -32,11 +32,6 @@ pub enum PlanError {
     /// Every table is published without noise.
     #[error("every table asked for is exact: nothing would be protected, so there is nothing to release")]
     AllExact,
-    /// Nothing is counted.
-    #[error(
-        "no table of counts is asked for, and the sums need none: leave `count = false` out of one of them"
-    )]
-    NoCounts,
     /// Nothing that the neighbour relation protects is asked for.
     #[error(
         "the only table has one cell, the number of rows, which `neighbours = \"substitute\"` makes public: it costs \

@@ -123,9 +123,6 @@ fn parts(request: &Request, budget: Rational) -> Vec<Part> {
 }
 
 fn whole(request: &Request, measure: Measure) -> Result<Planned, PlanError> {
-    if request.workload.is_empty() {
-        return Err(PlanError::NoCounts);
-    }
     let budget = for_tables(request)?;
     let mut tails = Tails::default();
     let mut best: Option<Planned> = None;
@@ -288,7 +285,11 @@ fn together(
         ..first.plan.clone()
     };
     let mut sums: Vec<SumSpread> = Vec::new();
-    let mut prediction = None;
+    let mut prediction = Prediction::default();
+    // Rows come first in a file, also where nobody asks for them.
+    if parts.iter().all(|(part, ..)| part.subject != Subject::Rows) {
+        plan.channels.push(Channel::rows(Vec::new(), Vec::new()));
+    }
     for (part, share, own, planned) in parts {
         if planned.plan.levels != plan.levels {
             return Err(PlanError::NotApplicable(measure.name(), NotApplicable::Sums));
@@ -301,7 +302,7 @@ fn together(
         }
         if part.subject == Subject::Rows {
             let weighted_total = weighed(&part.asked, &planned.prediction);
-            prediction = Some(Prediction { weighted_total, ..planned.prediction });
+            prediction = Prediction { weighted_total, ..planned.prediction };
         } else {
             let found = predicted(part, &planned)?;
             let reach = part.subject.most(1) as f64;
@@ -332,7 +333,6 @@ fn together(
         return Err(PlanError::OverBudget(cost.total, plan.budget));
     }
     drawable(request, &frame, &plan)?;
-    let prediction = prediction.ok_or(PlanError::NoCounts)?;
     let mut planned = Planned { plan, cost, prediction, certificate: None, ratio: None, sums };
     let aimed = reached::margins(request, &planned);
     planned.sums.iter_mut().zip(aimed).for_each(|(sums, aimed)| sums.aimed = aimed);

@@ -23,6 +23,22 @@ pub(crate) enum Unplanned {
 impl Spec {
     /// The plan that is taken for its tables, and what it was taken from.
     pub(crate) fn choose(&self, look: Look, watch: &Watch) -> Result<Choice, Unplanned> {
+        let middle = self.choose_so(look, watch);
+        let Some(spec) = self.from_zero() else { return middle };
+        let zero = spec.choose_so(look, watch);
+        let score = |spec: &Spec, choice: &Choice| Some(choice.planned.score(&spec.request()?));
+        match (middle, zero) {
+            (Ok(middle), Ok(zero)) => {
+                let better = score(&spec, &zero).zip(score(self, &middle)).is_some_and(|(z, m)| z < m);
+                Ok(if better { zero } else { middle })
+            }
+            (Err(_), Ok(zero)) => Ok(zero),
+            (middle, Err(_)) => middle,
+        }
+    }
+
+    /// The same, with amounts measured from where the spec has it.
+    fn choose_so(&self, look: Look, watch: &Watch) -> Result<Choice, Unplanned> {
         let mut request = self.request().ok_or(Unplanned::NoBudget)?;
         request.watch = watch.clone();
         let Some((mode, wishes)) = self.wishes() else {

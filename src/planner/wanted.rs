@@ -22,7 +22,7 @@ impl Spec {
 
     /// The public part that a plan was made from: a plan for (ε, δ) may have more than these convert to, see [`super::choose_within`].
     pub(crate) fn request_of(&self, plan: &Plan) -> Option<Request> {
-        let mut request = self.request()?;
+        let mut request = self.measured(plan).request()?;
         if matches!(self.privacy.budget, Budget::EpsilonDelta(..)) && self.recipients.is_none() {
             request.budget = plan.budget;
         }

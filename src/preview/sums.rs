@@ -13,16 +13,23 @@ pub(crate) struct SumErrors<'a> {
     pub table: &'a Table,
     /// The standard error of the sum of a cell: in the mean over cells, and at most.
     pub sum: (f64, f64),
+    /// That of the mean of a cell of [`OF_ROWS`] rows: where it is what values are measured from, and at the bound that is further from there.
+    pub mean: Option<(f64, f64)>,
 }
+
+/// In cells of so many rows errors of means are told: they depend on it.
+pub(crate) const OF_ROWS: u32 = 1000;
 
 pub(crate) fn errors<'a>(
     planned: &'a Planned,
     sums: &'a SumSpread,
     quantity: &Quantity,
 ) -> Vec<SumErrors<'a>> {
-    let of = |(table, own): &'a (Table, (f64, f64))| {
-        let (mean, most) = planned.sum_variances(quantity, table, *own);
-        SumErrors { table, sum: (libm::sqrt(mean), libm::sqrt(most)) }
+    let of = |each: &'a (Table, (f64, f64))| {
+        let (table, own) = each;
+        let roots = |(a, b)| (libm::sqrt(a), libm::sqrt(b));
+        let mean = planned.mean_variances(quantity, each, OF_ROWS.into()).map(roots);
+        SumErrors { table, sum: roots(planned.sum_variances(quantity, table, *own)), mean }
     };
     sums.tables.iter().map(of).collect()
 }
@@ -74,7 +81,12 @@ pub(crate) fn json(cube: &Cube, planned: &Planned) -> Vec<Value> {
         let tables: Vec<Value> = errors(planned, sums, quantity)
             .iter()
             .map(|e| {
-                json!({ "table": e.table.describe(cube), "std_error": e.sum.0, "max_std_error": e.sum.1 })
+                let of_mean =
+                    |(least, most)| json!({ "rows": OF_ROWS, "std_error": least, "max_std_error": most });
+                json!({
+                    "table": e.table.describe(cube), "std_error": e.sum.0, "max_std_error": e.sum.1,
+                    "mean": e.mean.map(of_mean),
+                })
             })
             .collect();
         let mut out = json!({ "amount": quantity, "share": sums.share, "tables": tables });

@@ -27,6 +27,7 @@ mod manifest_text;
 pub(crate) mod matrix_market;
 mod named;
 mod not_a_spec;
+mod origins;
 mod parse;
 mod projection;
 mod queries;

@@ -21,13 +21,14 @@ impl Budget {
 }
 
 impl Spec {
-    /// The spec over the levels that the plan speaks of: `wavelet`, for one, puts halves between them.
+    /// The spec over the levels that the plan speaks of (`wavelet`, for one, puts halves between them), and with amounts measured from where it measures them.
     pub(crate) fn planned(&self, plan: &Plan) -> Cow<'_, Spec> {
+        let measured = self.measured(plan);
         if !plan.measure.refines(&self.workload) {
-            return Cow::Borrowed(self);
+            return measured;
         }
         let refined = self.cube.refined();
-        let mut out = Spec { cube: refined.cube.clone(), ..self.clone() };
+        let mut out = Spec { cube: refined.cube.clone(), ..measured.into_owned() };
         out.workload.iter_mut().for_each(|t| t.cuboid = refined.cuboid(&t.cuboid));
         out.exact.iter_mut().for_each(|e| e.cuboid = refined.cuboid(&e.cuboid));
         // What the filters tell apart are the finest nodes, which stay.

@@ -65,9 +65,9 @@ function goals({ tables, least_budget: least, least_budget_bound: bound }, symbo
 
 function sums(all) {
   return all.flatMap(({ amount, share, tables }) => [make("h3", { text: `Sums of ${amount.name}` }),
-    ...rows([["table"], ["std error", true], ["at most", true]], tables.map((t) => make("tr", {}, make("th", { scope: "row", text: t.table }),
-      cell(figure(t.std_error), true), cell(figure(t.max_std_error), true))), `Sums of ${amount.name}`),
-    make("p", { class: "small", text: `In the unit of the number. They have ${share} of the budget.` })]);
+    ...rows([["table"], ["std error", true], ["at most", true], ["of a mean of 1,000 rows", true]], tables.map((t) => make("tr", {}, make("th", { scope: "row", text: t.table }),
+      cell(figure(t.std_error), true), cell(figure(t.max_std_error), true), cell(t.mean ? `${figure(t.mean.std_error)} to ${figure(t.mean.max_std_error)}` : "", true))), `Sums of ${amount.name}`),
+    make("p", { class: "small", text: `In the unit of the number. They have ${share} of the budget. A mean's error depends on how large it is.` })]);
 }
 
 function uneven(levels) {

@@ -4,6 +4,9 @@
 //! measured from the middle: `t = 2(value − middle)/step` is a whole number, at most [`Quantity::reach`] either way. So
 //! `SUM(value) = step/2 · Σt + middle · COUNT(value)`, and one row moves `Σt` by no more than the reach. From the middle that is half as far as
 //! from zero, where all values are on one side of it; what the count adds is had from the count's own noise.
+//!
+//! Where no count is asked for beside, noise that costs by its absolute size may make the two dearer than one sum from zero ([`Origin::Zero`]): then
+//! `t = value/step` and `SUM(value) = step · Σt`.
 
 use crate::exact::Rational;
 use serde::{Deserialize, Serialize};
@@ -28,6 +31,9 @@ pub struct Quantity {
     /// What it is to weights of rows, where a release has them.
     #[serde(default, skip_serializing_if = "Weighing::is_plain")]
     pub weighing: Weighing,
+    /// What values are measured from.
+    #[serde(default, skip_serializing_if = "Origin::is_middle")]
+    pub from: Origin,
     /// What it is measured in, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
@@ -63,12 +69,34 @@ pub enum Weighing {
     Weighted,
 }
 
+/// What values are measured from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// The middle between the bounds, in halves of a step.
+    #[default]
+    Middle,
+    /// Zero, in steps: sums need no count.
+    Zero,
+}
+
+impl Origin {
+    /// Every choice, with what it adds to the tag of [`NoValue`].
+    pub(crate) const TAGS: [(Origin, u8); 2] = [(Origin::Middle, 0), (Origin::Zero, 64)];
+
+    pub(crate) fn is_middle(&self) -> bool {
+        *self == Origin::Middle
+    }
+}
+
 impl Weighing {
     /// Every choice, with what it adds to the tag of [`NoValue`].
     pub(crate) const TAGS: [(Weighing, u8); 3] =
         [(Weighing::Plain, 0), (Weighing::Weight, 16), (Weighing::Weighted, 32)];
 
-    pub(crate) fn is_plain(&self) -> bool {
+    /// Whether it is nothing to weights.
+    pub fn is_plain(&self) -> bool {
         *self == Weighing::Plain
     }
 }
@@ -83,7 +111,7 @@ impl NoValue {
 pub(crate) enum Summand {
     /// Rows: each adds one.
     Rows,
-    /// What rows have of a number, from its middle, in halves of a step.
+    /// What rows have of a number, from its origin.
     Sum(Arc<Quantity>),
     /// The rows that have a value of a number: each adds one.
     Valued(Arc<Quantity>),
@@ -142,7 +170,7 @@ impl Quantity {
         if !multiple(self.low) || !multiple(self.high) {
             return Err("`low` and `high` are not multiples of `step`".into());
         }
-        if self.steps() > MOST_STEPS.into() {
+        if self.between() > MOST_STEPS.into() {
             return Err(format!("there are more than {MOST_STEPS} steps between `low` and `high`"));
         }
         if self.missing == NoValue::Zero && !(self.low <= 0 && 0 <= self.high) {
@@ -158,25 +186,36 @@ impl Quantity {
                 "a weighted mean needs the weights of all rows, so none may be left out of sums".into()
             );
         }
+        if self.from == Origin::Zero && (self.missing == NoValue::Skip || !self.weighing.is_plain()) {
+            return Err("it is measured from zero, and what is told beside it needs the middle".into());
+        }
         Ok(())
     }
 
     /// Whether it is the same number by the same bounds and steps: all but what is said for people.
     pub fn is_alike(&self, other: &Quantity) -> bool {
-        let bounds = |q: &Quantity| (q.low, q.high, q.step, q.places, q.missing, q.weighing);
+        let bounds = |q: &Quantity| (q.low, q.high, q.step, q.places, q.missing, q.weighing, q.from);
         bounds(self) == bounds(other)
             && self.unit == other.unit
             && self.name.eq_ignore_ascii_case(&other.name)
     }
 
-    /// The number of steps between the bounds.
-    fn steps(&self) -> u128 {
+    /// The number of steps between the bounds, whatever they are.
+    fn between(&self) -> u128 {
         (i128::from(self.high) - i128::from(self.low)).unsigned_abs() / u128::from(self.step.max(1))
     }
 
-    /// How far from the middle a value may be, in halves of a step: how far one row moves the sum that is measured.
+    /// The number of steps between the bounds.
+    pub fn steps(&self) -> u64 {
+        self.between() as u64
+    }
+
+    /// How far from the origin a value may be: how far one row moves the sum that is measured.
     pub fn reach(&self) -> u64 {
-        self.steps() as u64
+        match self.from {
+            Origin::Middle => self.steps(),
+            Origin::Zero => self.low.unsigned_abs().max(self.high.unsigned_abs()) / self.step.max(1),
+        }
     }
 
     /// How far one row moves the sum of squares that is measured: `2t² − reach²` is between minus and plus this.
@@ -201,18 +240,31 @@ impl Quantity {
     }
 
     /// What values are rounded to.
-    pub(crate) fn step(&self) -> f64 {
+    pub fn step(&self) -> f64 {
         self.scaled(self.step as f64)
     }
 
-    /// What measured sums are multiplied by.
-    pub fn half_step(&self) -> f64 {
-        self.scaled(self.step as f64 / 2.0)
+    /// What measured sums are multiplied by: half a step, or from zero a whole one.
+    pub fn grain(&self) -> f64 {
+        match self.from {
+            Origin::Middle => self.scaled(self.step as f64 / 2.0),
+            Origin::Zero => self.step(),
+        }
     }
 
     /// What values are measured from.
-    pub fn middle(&self) -> f64 {
-        self.scaled((self.low as f64 + self.high as f64) / 2.0)
+    pub fn origin(&self) -> f64 {
+        match self.from {
+            Origin::Middle => self.scaled((self.low as f64 + self.high as f64) / 2.0),
+            Origin::Zero => 0.0,
+        }
+    }
+
+    /// How near the origin a value may be, and how far from it.
+    pub fn from_origin(&self) -> (f64, f64) {
+        let (low, high) = (self.low() - self.origin(), self.high() - self.origin());
+        let nearest = if low <= 0.0 && 0.0 <= high { 0.0 } else { low.abs().min(high.abs()) };
+        (nearest, low.abs().max(high.abs()))
     }
 
     /// A number for people, with as many decimal places as the bounds have.
@@ -253,12 +305,20 @@ impl Quantity {
 
     /// Whether sums need to know how many rows have a value.
     pub fn needs_count(&self) -> bool {
-        i128::from(self.low) + i128::from(self.high) != 0
+        self.from == Origin::Middle && i128::from(self.low) + i128::from(self.high) != 0
     }
 
-    /// The squares of `middle` and of half the distance between the bounds, both in parts of the largest absolute value: what the stakes of a
+    /// The same number, measured from there.
+    pub fn measured_from(&self, from: Origin) -> Quantity {
+        Quantity { from, ..self.clone() }
+    }
+
+    /// The squares of the origin and of the furthest that a value is from it, both in parts of the largest absolute value: what the stakes of a
     /// sum's count and of its `Σt` are multiplied by.
     pub fn stakes(&self) -> Option<(Rational, Rational)> {
+        if self.from == Origin::Zero {
+            return Some((Rational::ZERO, Rational::ONE));
+        }
         let (low, high) = (i128::from(self.low), i128::from(self.high));
         let most = low.unsigned_abs().max(high.unsigned_abs()).checked_mul(2)?;
         let square = |n: u128| Rational::new(n, most).and_then(|r| r.checked_mul(r));
@@ -279,6 +339,7 @@ mod tests {
             places: 0,
             missing: NoValue::Stop,
             weighing: Weighing::Plain,
+            from: Origin::Middle,
             unit: Some("EUR".into()),
             description: None,
         }
@@ -288,18 +349,31 @@ mod tests {
     fn the_middle_is_half_as_far() {
         let q = income();
         assert!(q.check().is_ok());
-        assert_eq!((q.reach(), q.middle(), q.half_step()), (2000, 100_000.0, 50.0));
+        assert_eq!((q.reach(), q.origin(), q.grain()), (2000, 100_000.0, 50.0));
         // Every value that rows may have is told by its steps from the middle.
         for a in [0.0, 100.0, 99_900.0, 100_000.0, 200_000.0] {
-            let t = 2.0 * (a - q.middle()) / q.step();
-            assert!(t.fract() == 0.0 && t.abs() <= q.reach() as f64);
-            assert_eq!(q.half_step() * t + q.middle(), a);
+            for q in [q.clone(), q.measured_from(Origin::Zero)] {
+                let t = (a - q.origin()) / q.grain();
+                assert!(t.fract() == 0.0 && t.abs() <= q.reach() as f64);
+                assert_eq!(q.grain() * t + q.origin(), a);
+            }
         }
         let quarter = Rational::new(1, 4).unwrap();
         assert_eq!(q.stakes().unwrap(), (quarter, quarter));
         let even = Quantity { low: -300, high: 300, step: 3, ..income() };
         assert_eq!((even.reach(), even.needs_count()), (200, false));
         assert_eq!(even.stakes().unwrap(), (Rational::ZERO, Rational::ONE));
+        // From zero one row is as far away as the end that is further, and no count is needed.
+        let zero = |low, high| Quantity { low, high, ..income() }.measured_from(Origin::Zero);
+        assert_eq!(
+            [zero(0, 200_000), zero(-300_000, 100), zero(500, 600)].map(|q| q.reach()),
+            [2000, 3000, 6]
+        );
+        let q = zero(500, 600);
+        assert_eq!(
+            (q.steps(), q.needs_count(), q.stakes().unwrap()),
+            (1, false, (Rational::ZERO, Rational::ONE))
+        );
     }
 
     #[test]
@@ -318,5 +392,7 @@ mod tests {
         assert!(with(&|q| (q.low, q.missing) = (100, NoValue::Zero)));
         assert!(with(&|q| (q.low, q.weighing) = (100, Weighing::Weight)));
         assert!(with(&|q| (q.missing, q.weighing) = (NoValue::Skip, Weighing::Weighted)));
+        assert!(with(&|q| (q.missing, q.from) = (NoValue::Skip, Origin::Zero)));
+        assert!(with(&|q| (q.weighing, q.from) = (Weighing::Weight, Origin::Zero)));
     }
 }

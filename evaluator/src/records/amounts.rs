@@ -181,7 +181,7 @@ fn summed(
         else {
             return Ok(None);
         };
-        let (halves, middle) = (quantity.half_step(), quantity.middle());
+        let (halves, middle) = (quantity.grain(), quantity.origin());
         let estimates: Vec<f64> = own.iter().zip(&counts).map(|(t, n)| halves * t + middle * n).collect();
         if estimates.iter().any(|e| !e.is_finite()) {
             return Err(RecordsError::NotFinite);
@@ -282,7 +282,7 @@ impl Receivers<'_> {
         };
         let aims: Vec<Aim> = of.sums.iter().map(aim).collect();
         // No more than 2^24 steps.
-        let steps = numbers(&has, of.quantity.reach() as u32, 2 * place + 1, &aims)?;
+        let steps = numbers(&has, of.quantity.steps() as u32, 2 * place + 1, &aims)?;
         let sums = of.sums.iter().zip(&aims).filter(|(t, _)| t.asked).map(|(t, aim)| {
             let own = self.added(t, &has, |r| f64::from(steps[r]));
             self.gap(t, aim.sums.iter().zip(own).map(|(want, have)| (want - have) * step * self.weight))

@@ -207,7 +207,7 @@ fn halves(quantity: &Quantity, column: &Read) -> Result<Vec<Option<f64>>, Record
         }
         let value = text.parse::<f64>().ok().filter(|x| quantity.low() <= *x && *x <= quantity.high());
         let strange = || RecordsError::Category { column: column.name.clone(), text: text.clone() };
-        value.map(|x| Some(((x - quantity.middle()) / quantity.half_step()).round())).ok_or_else(strange)
+        value.map(|x| Some(((x - quantity.origin()) / quantity.grain()).round())).ok_or_else(strange)
     };
     let texts = column.texts.iter().map(one).collect::<Result<Vec<_>, _>>()?;
     Ok(column.which.iter().map(|&which| texts[which as usize]).collect())

@@ -208,12 +208,12 @@ pub fn of_tables(
             Ok(MeasurementSummary { block, kind, scale: m.scale, sensitivity, cost })
         })
         .collect::<Result<_, CostError>>()?;
-    let worst = match cost.worst_case {
-        WorstCase::Sum => "",
-        WorstCase::Cells => " The cost is the exact maximum over all cells.",
-        WorstCase::Joint => " The cost is the exact maximum over all pairs of cells.",
-        WorstCase::Bound => " The cost is an upper bound over all pairs of cells.",
+    // Of a bound the first format said that it is one over pairs, whoever is protected.
+    let over = match cost.worst_case {
+        WorstCase::Bound if format == FIRST_FORMAT => Neighbours::Substitute,
+        _ => plan.neighbours,
     };
+    let worst = cost.worst_case.words(over).map_or(String::new(), |of| format!(" The cost is {of}."));
     let beyond = if plan.exact.is_empty() {
         ""
     } else {

@@ -45,7 +45,11 @@ fn check_room(release: &Release, plan: &Plan, frame: &Frame, exact: u64) -> Resu
     let found = release.count(Kind::Measurements) as usize;
     // A projection has no blocks; its integers are compared with its own size.
     if plan.rows().measurements.is_empty() {
-        return Ok(());
+        // So has one of sums that need no counts, and nothing stands in their place.
+        return match release.count(Kind::Projection) {
+            0 if found > 0 => refuse(format!("{found} sections of measurements; the plan needs none")),
+            _ => Ok(()),
+        };
     }
     // All together first: how large measurements are cut takes a look at each of their nodes.
     let lengths = (0..found as u32).map(|index| release.section_length(Kind::Measurements, index));

@@ -4,7 +4,7 @@
 //! A section is, in the wire format of [`super::codec`]: 1 for sums, 2 for the rows that have a value, 3 for sums of squares, 4 for the rows that
 //! were moved to the low end or 5 for those moved to the high end; the number (name; `low` and `high`,
 //! signed; `step`; decimal places; what is done with rows without a value: 1 stops, 2 counts them as 0, 3 leaves them out, and 16 more if the number is the
-//! weight of rows, or 32 more if values were multiplied by that; unit and
+//! weight of rows, or 32 more if values were multiplied by that, and 64 more if values are measured from zero; unit and
 //! description, each a list of at most one text); the bytes of a plan section (see [`super::wire`]) with this channel's tables and
 //! measurements; and its integers, packed one measurement after the other (see [`super::packing`]). Who is protected, the budget and the
 //! levels are those of the file's plan section.
@@ -15,7 +15,7 @@
 use super::packing::{pack, skip, unpack};
 use super::possible::impossible;
 use super::{ReleaseError, codec, exact, wire};
-use crate::cube::{Cube, Cuboid, Frame, NoValue, Quantity, Weighing};
+use crate::cube::{Cube, Cuboid, Frame, NoValue, Origin, Quantity, Weighing};
 use crate::plan::limits::cells;
 use crate::plan::{Channel, Form, Plan, Subject};
 use std::sync::Arc;
@@ -76,6 +76,7 @@ pub(super) fn encode(
     values.iter().for_each(|v| pack(v, &mut packed));
     let missing = NoValue::TAGS.iter().find(|(m, _)| *m == q.missing).map_or(0, |(_, tag)| *tag);
     let weighing = Weighing::TAGS.iter().find(|(w, _)| *w == q.weighing).map_or(0, |(_, tag)| *tag);
+    let from = Origin::TAGS.iter().find(|(from, _)| *from == q.from).map_or(0, |(_, tag)| *tag);
     let own = as_rows(plan, channel);
     let asked = wire::encode_workload(&own, cube)?;
     let more = !channel.exact.is_empty() || asked.is_some();
@@ -86,7 +87,7 @@ pub(super) fn encode(
         high: q.high,
         step: q.step,
         places: q.places,
-        missing: missing + weighing,
+        missing: missing + weighing + from,
         unit: q.unit.iter().cloned().collect(),
         description: q.description.iter().cloned().collect(),
         plan: wire::encode_plan(&own, cube)?,
@@ -117,7 +118,9 @@ pub(super) fn decode(bytes: &[u8], plan: &Plan, cube: &Cube) -> Result<Measured,
         return Err(invalid("a text is given twice"));
     }
     let missing = NoValue::TAGS.iter().find(|(_, tag)| *tag == section.missing % 16).map(|(m, _)| *m);
-    let weighing = Weighing::TAGS.iter().find(|(_, tag)| *tag == section.missing / 16 * 16).map(|(w, _)| *w);
+    let weighing = section.missing / 16 % 4 * 16;
+    let weighing = Weighing::TAGS.iter().find(|(_, tag)| *tag == weighing).map(|(w, _)| *w);
+    let from = Origin::TAGS.iter().find(|(_, tag)| *tag == section.missing / 64 * 64).map(|(from, _)| *from);
     let quantity = Quantity {
         name: section.name,
         low: section.low,
@@ -126,6 +129,7 @@ pub(super) fn decode(bytes: &[u8], plan: &Plan, cube: &Cube) -> Result<Measured,
         places: section.places,
         missing: missing.ok_or_else(|| invalid("nothing says what is done with rows without a value"))?,
         weighing: weighing.ok_or_else(|| invalid("nothing says what it is to weights"))?,
+        from: from.ok_or_else(|| invalid("nothing says what it is measured from"))?,
         unit: section.unit.into_iter().next(),
         description: section.description.into_iter().next(),
     };
@@ -212,6 +216,9 @@ pub(super) fn each_once<'a>(subjects: impl Iterator<Item = &'a Subject> + Clone)
     if subjects.clone().any(squares) {
         return Err(invalid("squares of what has weights are not a variance"));
     }
+    if subjects.clone().any(|s| matches!(s, Subject::Squares(q) if q.from == Origin::Zero)) {
+        return Err(invalid("its squares are not measured from the middle"));
+    }
     for (i, subject) in subjects.clone().enumerate() {
         let Some(q) = subject.quantity() else { continue };
         let alike = |other: &Subject| {
@@ -262,6 +269,9 @@ pub(super) fn exact_alike(
             }
             continue;
         };
+        if of.from == Origin::Zero && !channel.exact.is_empty() {
+            return Err(invalid("exact sums of it are not measured from the middle"));
+        }
         let alike = |other: &Measured| {
             let same = other.0.subject.quantity() == Some(of) && other.0.subject.has_cells();
             !same || other.0.exact == channel.exact

@@ -193,7 +193,7 @@ impl Figures<'_> {
         let largest = Expr::Mul(number(reach * reach), Box::new(count.clone()));
         let squares = Expr::Add(half(u), half(largest));
         let variance = spread(sample, count, t, squares);
-        Expr::Mul(number(quantity.half_step() * quantity.half_step()), Box::new(variance))
+        Expr::Mul(number(quantity.grain() * quantity.grain()), Box::new(variance))
     }
 
     /// The sum or the number of values, where rows have them by their categories and by amounts.
@@ -229,9 +229,9 @@ impl Figures<'_> {
             return part(count);
         }
         let times = |by: f64, of: Expr| Expr::Mul(Box::new(Expr::Number(by)), Box::new(of));
-        let sum = times(quantity.half_step(), part(Summand::Sum(quantity.clone())));
+        let sum = times(quantity.grain(), part(Summand::Sum(quantity.clone())));
         match quantity.needs_count() {
-            true => Expr::Add(Box::new(sum), Box::new(times(quantity.middle(), part(count)))),
+            true => Expr::Add(Box::new(sum), Box::new(times(quantity.origin(), part(count)))),
             false => sum,
         }
     }

@@ -91,6 +91,7 @@ fn words_of_sql_are_names_of_dimensions_and_amounts() {
             places: 0,
             missing: crate::cube::NoValue::Skip,
             weighing: crate::cube::Weighing::Plain,
+            from: Default::default(),
             unit: None,
             description: None,
         });

@@ -10,7 +10,7 @@ use crate::answer::sums::SumsAsked;
 use crate::answer::{AnswerError, Answers, QueryError};
 use crate::compile::Job;
 use crate::compile::asked::spec_of_sums;
-use crate::cube::{Cube, Cuboid, Quantity, Weighing};
+use crate::cube::{Cube, Cuboid, Origin, Quantity, Weighing};
 use crate::exact::Rational;
 use crate::make::MakeError;
 use crate::planner::Look;
@@ -62,7 +62,15 @@ impl OfSums {
 impl Asker<'_> {
     /// A question of the spec's amounts, if it is one.
     pub(super) fn sums_of(&self, sql: &str) -> Result<Option<OfSums>, Failure> {
-        let quantities: Vec<_> = self.spec.amounts.iter().map(|a| a.quantity.clone()).collect();
+        // As what is out measures them: from the middle or from zero.
+        let plans = self.releases.iter().filter_map(|out| out.release().plan(out.cube()).ok());
+        let plans: Vec<_> = plans.collect();
+        let out = |q: &Quantity| plans.iter().flat_map(|plan| plan.summed()).any(|(own, _)| **own == *q);
+        let as_out = |q: &Arc<Quantity>| {
+            let zero = q.measured_from(Origin::Zero);
+            if out(&zero) { Arc::new(zero) } else { q.clone() }
+        };
+        let quantities: Vec<_> = self.spec.amounts.iter().map(|a| as_out(&a.quantity)).collect();
         // Where rows have weights even a count of rows is a sum.
         let weighted = quantities.iter().any(|q| q.weighing == Weighing::Weight);
         if quantities.is_empty() || !weighted && Query::parse(sql, &self.spec.cube).is_ok() {

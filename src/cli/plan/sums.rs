@@ -6,7 +6,8 @@ use crate::compile::Job;
 use crate::cube::Weighing;
 use crate::plan::Subject;
 use crate::planner::Planned;
-use crate::preview::sums::{each, errors, spread};
+use crate::preview::grouped;
+use crate::preview::sums::{OF_ROWS, each, errors, spread};
 use crate::release::Currency;
 use crate::spec::{Coding, Column, Spec};
 
@@ -48,6 +49,13 @@ pub(super) fn text(spec: &Spec, planned: &Planned) -> String {
                 figure(e.sum.1)
             );
             out.push_str(&format!("  {}\n", wrap(&line, 76, 4)));
+            if let Some((least, most)) = e.mean {
+                let rows = grouped(OF_ROWS.into());
+                let (least, most) = (figure(least), figure(most));
+                out.push_str(&format!(
+                    "    of a mean of {rows} rows {least} to {most}{unit}, by how large it is\n"
+                ));
+            }
         }
     }
     for sums in &planned.sums {

@@ -211,7 +211,7 @@ impl<'s> Summed<'s> {
     /// The same, where the step is called so.
     fn placed_as(&self, steps: &str) -> Vec<String> {
         let Quantity { low, high, step, places, .. } = self.quantity;
-        let (x, near, reach) = (self.value(), self.near(), self.quantity.reach());
+        let (x, near, reach) = (self.value(), self.near(), self.quantity.steps());
         let (low, high, step) = (i128::from(*low), i128::from(*high), i128::from(*step));
         let (double, scale) = (self.dialect.double(), u32::from(*places) + 1);
         let width = self.digits.max(scale) + 1;

@@ -30,7 +30,7 @@ fn wants<'a>(request: &'a Request, tails: &'a [f64]) -> Option<Vec<Want<'a>>> {
     let mut out = Vec::new();
     for Summed { quantity, tables, targets, exact, .. } in &request.sums {
         let (middle, half) = quantity.stakes()?;
-        let largest = quantity.half_step() * quantity.reach() as f64 + quantity.middle().abs();
+        let largest = quantity.grain() * quantity.reach() as f64 + quantity.origin().abs();
         // What has no noise wants nothing.
         let noisy = |(_, t): &(usize, &Table)| !exact.iter().any(|e| t.cuboid.is_below(e));
         for (at, table) in tables.iter().enumerate().filter(noisy) {

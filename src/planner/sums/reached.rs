@@ -16,9 +16,26 @@ impl Planned {
     pub(crate) fn sum_variances(&self, quantity: &Quantity, table: &Table, own: (f64, f64)) -> (f64, f64) {
         let count = if quantity.needs_count() { self.of_count(quantity, table) } else { None };
         let (mean, most) = count.unwrap_or((0.0, 0.0));
-        let (half, middle) = (quantity.half_step(), quantity.middle());
+        let (half, middle) = (quantity.grain(), quantity.origin());
         let both = |t: f64, n: f64| half * half * t + middle * middle * n;
         (both(own.0, mean), both(own.1, most))
+    }
+
+    /// The variance of a mean in a cell of so many rows, to the first order: the least, and the most that a mean between the bounds may have. `None` where the
+    /// table tells no count to divide by, or values have weights.
+    pub(crate) fn mean_variances(
+        &self,
+        quantity: &Quantity,
+        (table, own): &(Table, (f64, f64)),
+        rows: f64,
+    ) -> Option<(f64, f64)> {
+        let (count, _) = self.of_count(quantity, table).filter(|_| quantity.weighing.is_plain())?;
+        // The errors of `grain · Σt + origin · n` and of n in `SUM/n`, which is m: `(grain · e_t + (origin − m) · e_n)/n`.
+        let (least, most) = quantity.from_origin();
+        let at = |apart: f64| {
+            (quantity.grain() * quantity.grain() * own.0 + apart * apart * count) / (rows * rows)
+        };
+        Some((at(least), at(most)))
     }
 
     /// The variance of a table's counts that sums need: of all rows, or of those with a value.
@@ -98,7 +115,7 @@ fn of_channel(sums: &SumSpread, planned: &Planned) -> Option<f64> {
     let (quantity, unit) = match &sums.subject {
         Subject::Sum(quantity) => {
             let (_, half) = quantity.stakes()?;
-            let largest = quantity.half_step() * quantity.reach() as f64 + quantity.middle().abs();
+            let largest = quantity.grain() * quantity.reach() as f64 + quantity.origin().abs();
             (quantity, half.to_f64() * largest * largest)
         }
         // Counts that sums need are seen in these.

@@ -1,5 +1,6 @@
 //! What rows add to the cells of a table beside one: what they have of a number, or one where they have it.
 
+use crate::cube::{Origin, Quantity};
 use crate::plan::{Subject, subjects};
 #[cfg(feature = "faults")]
 use crate::planted::{self, Planted};
@@ -11,9 +12,9 @@ use crate::spec::{AmountSpec, Spec};
 pub(in crate::secret) struct Addend {
     /// The columns of numbers stand behind those of the dimensions, in the order of the spec.
     pub column: usize,
-    /// The code of the largest value: steps above the least. Behind it are the codes of rows without a value, and, where these are told apart, of values
+    /// The code of the largest value: steps between the bounds. Behind it are the codes of rows without a value, and, where these are told apart, of values
     /// below the least and above the largest: [`beyond`].
-    reach: u64,
+    most: u64,
     what: What,
 }
 
@@ -33,8 +34,8 @@ pub(super) struct Totals {
 /// What is added up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum What {
-    /// Distances from the middle, in halves of a step.
-    Values,
+    /// Distances from the origin: so many times the steps above the least value, and what that has itself.
+    Values { times: i64, least: i64 },
     /// Twice their squares, less the largest.
     Squares,
     /// One for each row that has a value.
@@ -45,18 +46,27 @@ enum What {
     Above,
 }
 
+impl What {
+    fn of_values(quantity: &Quantity) -> What {
+        match quantity.from {
+            Origin::Middle => What::Values { times: 2, least: -(quantity.steps() as i64) },
+            Origin::Zero => What::Values { times: 1, least: quantity.low / quantity.step.max(1) as i64 },
+        }
+    }
+}
+
 impl Addend {
     /// What a channel adds up. `None` where that is no number.
     pub(crate) fn of_subject(subject: &Subject, column: usize) -> Option<Addend> {
         let (quantity, what) = match subject {
-            Subject::Sum(quantity) => (quantity, What::Values),
+            Subject::Sum(quantity) => (quantity, What::of_values(quantity)),
             Subject::Squares(quantity) => (quantity, What::Squares),
             Subject::Valued(quantity) => (quantity, What::Rows),
             Subject::Below(quantity) => (quantity, What::Below),
             Subject::Above(quantity) => (quantity, What::Above),
             Subject::Rows | Subject::CutUnits => return None,
         };
-        Some(Addend { column, reach: quantity.reach(), what })
+        Some(Addend { column, most: quantity.steps(), what })
     }
 
     /// All of a spec, whose dimensions are so many.
@@ -77,9 +87,9 @@ impl Addend {
     pub(super) fn of_totals(self, totals: &Totals) -> Option<i64> {
         let Totals { valued, steps, squares, moved: [below, above] } = *totals;
         let [valued, steps, squares, below, above, reach] =
-            [valued, steps, squares, below, above, i64::try_from(self.reach).ok()?].map(i128::from);
+            [valued, steps, squares, below, above, i64::try_from(self.most).ok()?].map(i128::from);
         let added = match self.what {
-            What::Values => 2 * steps - reach * valued,
+            What::Values { times, least } => i128::from(times) * steps + i128::from(least) * valued,
             What::Squares => {
                 let of_steps = steps.checked_mul(8 * reach)?;
                 let of_rows = valued.checked_mul(reach * reach)?;
@@ -92,22 +102,33 @@ impl Addend {
         i64::try_from(added).ok()
     }
 
-    /// What a row with this code adds: nothing without a value. Both are at most 2^24 but for codes of rows without one.
+    /// What each of these rows adds: nearly always all have a value within the bounds.
+    pub(super) fn fill<'a>(self, adds: impl Iterator<Item = &'a mut i64>, codes: &[u32]) {
+        match self.what {
+            What::Values { times, least } if codes.iter().all(|&code| u64::from(code) <= self.most) => {
+                adds.zip(codes).for_each(|(adds, &code)| *adds = times * i64::from(code) + least);
+            }
+            _ => adds.zip(codes).for_each(|(adds, &code)| *adds = self.of(code.into())),
+        }
+    }
+
+    /// What a row with this code adds: nothing without a value. No more than 2^53.
     pub(crate) fn of(self, code: u64) -> i64 {
         let (mut code, mut moved) = (code, [0, 0]);
-        if code > self.reach {
-            let [below, above] = beyond(self.reach);
+        if code > self.most {
+            let [below, above] = beyond(self.most);
             (code, moved) = match code {
                 _ if code == below => (0, [1, 0]),
                 #[cfg(feature = "faults")]
-                _ if code == above && planted::on(Planted::ClampedSums) => (50 * self.reach, [0, 1]),
-                _ if code == above => (self.reach, [0, 1]),
+                _ if code == above && planted::on(Planted::ClampedSums) => (50 * self.most, [0, 1]),
+                _ if code == above => (self.most, [0, 1]),
                 _ => return 0,
             };
         }
-        let (twice, reach) = (2 * code as i64, self.reach as i64);
+        let (code, reach) = (code as i64, self.most as i64);
+        let twice = 2 * code;
         match self.what {
-            What::Values => twice - reach,
+            What::Values { times, least } => times * code + least,
             What::Squares => 2 * (twice - reach) * (twice - reach) - reach * reach,
             What::Rows => 1,
             What::Below => moved[0],

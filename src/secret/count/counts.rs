@@ -17,6 +17,11 @@ impl Counts {
         Counts { cells: Zeroizing::new(vec![0; cells]) }
     }
 
+    /// Of cells that have so many numbers each, one.
+    pub(super) fn every(cells: &[i64], of: usize, at: usize) -> Counts {
+        Counts { cells: Zeroizing::new(cells.iter().skip(at).step_by(of).copied().collect()) }
+    }
+
     pub(super) fn cells_mut(&mut self) -> &mut [i64] {
         &mut self.cells
     }

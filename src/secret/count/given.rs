@@ -366,7 +366,7 @@ fn totals(amount: &AmountSpec, told: &[Option<Number>], rows: u64) -> Result<Tot
     if amount.quantity.missing != NoValue::Skip && u64::try_from(valued) != Ok(rows) {
         return Err(Some("it has another number of values than rows"));
     }
-    let reach = i128::from(amount.quantity.reach());
+    let reach = i128::from(amount.quantity.steps());
     let within = |n: &i128| (0..=reach * i128::from(valued)).contains(n);
     let steps = steps.filter(|&n| within(&n.into()));
     let steps = steps.ok_or(Some("its steps are not those of so many values within the bounds"))?;

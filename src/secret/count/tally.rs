@@ -50,10 +50,10 @@ pub(super) struct Tally<'l> {
     /// Counts of at most `full` rows: half the memory of what they are added to.
     narrow: Vec<Zeroizing<Vec<u32>>>,
     sums: Vec<Counts>,
-    /// For each addend and each table what rows add up to.
-    beside: Vec<Vec<Counts>>,
-    /// For each addend what each row of a chunk adds.
-    adds: Vec<Zeroizing<Vec<i64>>>,
+    /// For each table what rows add up to: of a cell all addends beside each other, as whoever looks for one needs them all.
+    beside: Vec<Zeroizing<Vec<i64>>>,
+    /// What the rows of a chunk add, in the same order.
+    adds: Zeroizing<Vec<i64>>,
     index: Zeroizing<Vec<u32>>,
     rows: u64,
     /// How many rows are in the narrow counts.
@@ -64,14 +64,13 @@ pub(super) struct Tally<'l> {
 
 impl<'l> Tally<'l> {
     pub(super) fn new(layouts: &'l Layouts) -> Tally<'l> {
+        let added = layouts.added.len();
         Tally {
             layouts,
             narrow: layouts.tables.iter().map(|table| Zeroizing::new(vec![0; table.cells])).collect(),
             sums: Vec::new(),
-            beside: (layouts.added.iter())
-                .map(|_| layouts.tables.iter().map(|table| Counts::zero(table.cells)).collect())
-                .collect(),
-            adds: layouts.added.iter().map(|_| Zeroizing::new(vec![0; CHUNK])).collect(),
+            beside: layouts.tables.iter().map(|table| Zeroizing::new(vec![0; table.cells * added])).collect(),
+            adds: Zeroizing::new(vec![0; CHUNK * added]),
             index: Zeroizing::new(vec![0; CHUNK]),
             rows: 0,
             fresh: 0,
@@ -95,18 +94,21 @@ impl<'l> Tally<'l> {
     /// How many rows there were, what all threads counted, and for each addend what else they added up.
     pub(super) fn together(tallies: Vec<Tally<'_>>) -> (u64, Vec<Counts>, Vec<Vec<Counts>>) {
         let rows = tallies.iter().map(|tally| tally.rows).sum();
-        let (mut sums, mut beside): (Vec<Counts>, Vec<Vec<Counts>>) = Default::default();
+        let mut tallies = tallies.into_iter();
+        let Some(mut all) = tallies.next() else { return Default::default() };
+        all.settle();
         for mut tally in tallies {
             tally.settle();
-            if sums.is_empty() {
-                (sums, beside) = (tally.sums, tally.beside);
-                continue;
-            }
-            sums.iter_mut().zip(&tally.sums).for_each(|(sum, more)| sum.add(more));
-            let each = beside.iter_mut().flatten().zip(tally.beside.iter().flatten());
-            each.for_each(|(sum, more)| sum.add(more));
+            all.sums.iter_mut().zip(&tally.sums).for_each(|(sum, more)| sum.add(more));
+            let each = all.beside.iter_mut().flat_map(|table| table.iter_mut());
+            each.zip(tally.beside.iter().flat_map(|table| table.iter()))
+                .for_each(|(sum, more)| *sum = sum.wrapping_add(*more));
         }
-        (rows, sums, beside)
+        let added = all.layouts.added.len();
+        let of =
+            |addend: usize| all.beside.iter().map(move |table| Counts::every(table, added, addend)).collect();
+        let beside = (0..added).map(of).collect();
+        (rows, all.sums, beside)
     }
 }
 
@@ -117,9 +119,9 @@ impl Take for Tally<'_> {
         }
         self.fresh += chunk.len() as u64;
         self.rows += chunk.len() as u64;
-        for (addend, adds) in self.layouts.added.iter().zip(&mut self.adds) {
-            let codes = chunk.nodes(addend.column).iter();
-            adds.iter_mut().zip(codes).for_each(|(adds, &code)| *adds = addend.of(code.into()));
+        let added = self.layouts.added.len();
+        for (at, addend) in self.layouts.added.iter().enumerate() {
+            addend.fill(self.adds.iter_mut().skip(at).step_by(added), chunk.nodes(addend.column));
         }
         let Some(index) = self.index.get_mut(..chunk.len()) else { return };
         for (at, (layout, narrow)) in self.layouts.tables.iter().zip(&mut self.narrow).enumerate() {
@@ -132,13 +134,35 @@ impl Take for Tally<'_> {
                 let count = &mut narrow[cell as usize];
                 *count = count.wrapping_add(1);
             }
-            for (sums, adds) in self.beside.iter_mut().zip(&self.adds) {
-                let Some(sums) = sums.get_mut(at).map(Counts::cells_mut) else { continue };
-                for (&cell, &adds) in index.iter().zip(adds.iter()) {
-                    // What rows so many that this overflows would make is never looked at: see `has_room` in `measure`.
-                    let sum = &mut sums[cell as usize];
-                    *sum = sum.wrapping_add(adds);
-                }
+            match self.beside.get_mut(at) {
+                Some(sums) if added > 0 => add(sums, index, &self.adds, added),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Adds what rows add up to in their cells. What rows so many that this overflows would make is never looked at: see `has_room` in `measure`.
+fn add(sums: &mut [i64], index: &[u32], adds: &[i64], added: usize) {
+    /// So many at once: beside each other in few registers.
+    fn many<const N: usize>(sums: &mut [i64], index: &[u32], adds: &[i64]) {
+        let (sums, adds) = (sums.as_chunks_mut::<N>().0, adds.as_chunks::<N>().0);
+        for (&cell, adds) in index.iter().zip(adds) {
+            let sums = &mut sums[cell as usize];
+            for at in 0..N {
+                sums[at] = sums[at].wrapping_add(adds[at]);
+            }
+        }
+    }
+    match added {
+        1 => many::<1>(sums, index, adds),
+        2 => many::<2>(sums, index, adds),
+        3 => many::<3>(sums, index, adds),
+        4 => many::<4>(sums, index, adds),
+        _ => {
+            for (&cell, adds) in index.iter().zip(adds.chunks_exact(added)) {
+                let sums = sums.iter_mut().skip(cell as usize * added);
+                sums.zip(adds).for_each(|(sum, adds)| *sum = sum.wrapping_add(*adds));
             }
         }
     }

@@ -270,6 +270,7 @@ fn pay(column: &str, missing: NoValue) -> crate::spec::AmountSpec {
             places: 0,
             missing,
             weighing: Default::default(),
+            from: Default::default(),
             unit: None,
             description: None,
         }),

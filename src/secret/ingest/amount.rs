@@ -6,8 +6,14 @@
 //! Of several columns the value is the product of their cells ([`product`]): all digits are multiplied, and only then is anything moved or rounded. A weight is a factor as it
 //! counts: moved to its own bounds and rounded to its own steps before.
 
+mod scale;
+#[cfg(test)]
+mod tests;
+
+pub(super) use scale::Scale;
+
 use super::error::Fault;
-use crate::cube::{NoValue, Quantity, Weighing};
+use crate::cube::{NoValue, Origin, Quantity, Weighing};
 use crate::spec::MOST_FACTORS;
 use std::cmp::Ordering;
 use zeroize::Zeroize;
@@ -19,24 +25,31 @@ const BEHIND: i64 = 18;
 /// Decimal digits of a factor, all of which are kept: what a DECIMAL of a file may have.
 const OF_FACTOR: usize = 38;
 
-/// How many steps above `low` the value of a cell is. If `told`, values outside the bounds have nodes of their own ([`beyond`]).
-pub(super) fn steps(quantity: &Quantity, cell: &[u8], told: bool) -> Result<u32, Fault> {
+/// How many steps above `low` the value of a cell is, or the node of one that is beyond the bounds where these are told apart ([`beyond`]).
+#[inline]
+pub(super) fn steps(scale: &Scale<'_>, cell: &[u8]) -> Result<u32, Fault> {
+    scale.read(cell).map_or_else(|| at_length(scale, cell), Ok)
+}
+
+/// The same of any cell, and of one with all its digits.
+fn at_length(scale: &Scale<'_>, cell: &[u8]) -> Result<u32, Fault> {
     if cell.is_empty() {
-        return match quantity.missing {
+        return match scale.quantity.missing {
             NoValue::Stop => Err(Fault::NoAmount),
-            NoValue::Skip => u32::try_from(quantity.reach() + 1).map_err(|_| Fault::Outside),
-            NoValue::Zero => at_zero(quantity).ok_or(Fault::Outside),
+            NoValue::Skip => u32::try_from(scale.most + 1).map_err(|_| Fault::Outside),
+            NoValue::Zero => scale.node(0, 0).ok_or(Fault::Outside),
         };
     }
-    node(quantity, Number::read(cell, DIGITS)?, told)
+    node(scale, Number::read(cell, DIGITS)?)
 }
 
 /// How many steps above `low` the product of these is, as of a cell with all its digits; of rows that lack one what rows without a value are.
-pub(super) fn product(quantity: &Quantity, factors: &[Factor], told: bool) -> Result<u32, Fault> {
+pub(super) fn product(scale: &Scale<'_>, factors: &[Factor]) -> Result<u32, Fault> {
     if factors.iter().any(|factor| factor.absent) {
-        return steps(quantity, b"", told);
+        return steps(scale, b"");
     }
-    node(quantity, Number::product(factors.iter().map(|factor| &factor.number)), told)
+    let product = Number::product(factors.iter().map(|factor| &factor.number));
+    product.quickly(scale).map_or_else(|| node(scale, product), Ok)
 }
 
 /// The end of a range of whole numbers that is nearer to the number of a cell, which lies beyond it; `None` within, and of what is no number.
@@ -49,6 +62,7 @@ pub(super) fn nearer_end(lo: i64, hi: i64, cell: &[u8]) -> Option<i64> {
         places: 0,
         missing: NoValue::Stop,
         weighing: Weighing::Plain,
+        from: Origin::Middle,
         unit: None,
         description: None,
     };
@@ -95,8 +109,9 @@ impl Factor {
     }
 
     /// The weight of a row as it counts: moved to its bounds and rounded to its steps, as in the sum of weights.
-    pub(super) fn of_weight(weight: &Quantity, cell: &[u8]) -> Result<Factor, Fault> {
-        let above = i128::from(steps(weight, cell, false)?) * i128::from(weight.step);
+    pub(super) fn of_weight(scale: &Scale<'_>, cell: &[u8]) -> Result<Factor, Fault> {
+        let weight = scale.quantity;
+        let above = i128::from(steps(scale, cell)?) * i128::from(weight.step);
         let digits = i128::from(weight.low) + above;
         let exponent = -i64::from(weight.places);
         let number = Number { negative: digits < 0, digits: digits.abs(), exponent, more: false };
@@ -113,24 +128,18 @@ impl Zeroize for Factor {
     }
 }
 
-fn node(quantity: &Quantity, number: Number, told: bool) -> Result<u32, Fault> {
-    let (steps, side) = number.steps(quantity).ok_or(Fault::Outside)?;
-    let [below, above] = beyond(quantity.reach());
-    let node = match side {
-        Ordering::Less if told => below,
-        Ordering::Greater if told => above,
-        _ => return Ok(steps),
-    };
-    u32::try_from(node).map_err(|_| Fault::Outside)
+fn node(scale: &Scale<'_>, number: Number) -> Result<u32, Fault> {
+    let (steps, side) = number.steps(scale.quantity).ok_or(Fault::Outside)?;
+    Ok(match side {
+        Ordering::Less => scale.below(),
+        Ordering::Greater => scale.above(),
+        Ordering::Equal => steps,
+    })
 }
 
 /// The nodes of values below `low` and above `high`, behind all others, where they are told apart.
 pub(in crate::secret) fn beyond(reach: u64) -> [u64; 2] {
     [reach + 2, reach + 3]
-}
-
-fn at_zero(quantity: &Quantity) -> Option<u32> {
-    Some(Number { negative: false, digits: 0, exponent: 0, more: false }.steps(quantity)?.0)
 }
 
 /// `± digits · 10^exponent`, and a little further from zero where there is `more`.
@@ -211,9 +220,16 @@ impl Number {
         of
     }
 
+    /// Its node where 64 bits hold all of it.
+    fn quickly(&self, scale: &Scale<'_>) -> Option<u32> {
+        let digits = i64::try_from(if self.negative { -self.digits } else { self.digits }).ok();
+        let behind = usize::try_from(0i64.saturating_sub(self.exponent)).ok();
+        scale.node(digits.filter(|_| !self.more)?, behind?)
+    }
+
     /// How many steps above `low`, of the value moved to the nearer bound and rounded half to even; and on which side of the bounds it was.
     fn steps(mut self, quantity: &Quantity) -> Option<(u32, Ordering)> {
-        let most = i128::from(quantity.reach());
+        let most = i128::from(quantity.steps());
         if self.digits == 0 {
             self.exponent = 0;
         }
@@ -311,259 +327,4 @@ fn exponent(text: &[u8]) -> Result<i64, Fault> {
     }
     let size = digits.iter().fold(0i64, |n, d| (n * 10 + i64::from(d - b'0')).min(1_000_000));
     Ok(if negative { -size } else { size })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use dashu_ratio::RBig;
-    use proptest::prelude::*;
-
-    fn quantity(low: i64, high: i64, step: u64, places: u8, missing: NoValue) -> Quantity {
-        let name = "income".to_owned();
-        let weighing = Default::default();
-        let q = Quantity { name, low, high, step, places, missing, weighing, unit: None, description: None };
-        q.check().unwrap();
-        q
-    }
-
-    fn of(q: &Quantity, cell: &str) -> Option<u32> {
-        steps(q, cell.as_bytes(), false).ok()
-    }
-
-    /// The product of cells, by their texts.
-    fn times(q: &Quantity, cells: &[&str]) -> Result<u32, Fault> {
-        let factors: Result<Vec<Factor>, Fault> =
-            cells.iter().map(|cell| Factor::read(q.missing, cell.as_bytes())).collect();
-        product(q, &factors?, false)
-    }
-
-    #[test]
-    fn products_are_exact() {
-        let q = quantity(0, 100, 1, 0, NoValue::Skip);
-        for (cells, want) in [
-            (&["5", "3"][..], 15),
-            (&["-5", "-3"], 15),
-            (&["-5", "3"], 0),
-            (&["0", "-1e300", "1e300"], 0),
-            (&["0.5", "5"], 2),
-            (&["0.5", "7"], 4),
-            (&["0.1", "0.1", "0.1", "2.5e3"], 2),
-            // A little more than a half, in the last of 76 digits; and a little less.
-            (&["5.0000000000000000000000000000000000001", "0.5"], 3),
-            (&["5.0000000000000000000000000000000000001", "0.49999999999999999999999999999999999999"], 2),
-            // A little less than 2.5, of long factors: 2^60 and 2.5/2^60.
-            (&["1152921504606846976", "0.00000000000000000216840434497100886801"], 2),
-            (&["99999999999999999999999999999999999999", "99999999999999999999999999999999999999"], 100),
-            (&["99999999999999999999999999999999999999e-38", "1e1", "1e1", "1"], 100),
-            (&["1e1000000", "1e-1000000"], 1),
-            (&["7", ""], 101),
-            (&["", "0"], 101),
-        ] {
-            assert_eq!(times(&q, cells).unwrap(), want, "{cells:?}");
-        }
-        assert_eq!(times(&q, &["1", "123456789012345678901234567890123456789"]), Err(Fault::LongFactor));
-        assert_eq!(times(&q, &["1", "x"]), Err(Fault::NotAmount));
-        assert_eq!(times(&quantity(0, 9, 1, 0, NoValue::Stop), &["", "1"]), Err(Fault::NoAmount));
-        assert_eq!(times(&quantity(-9, 9, 1, 0, NoValue::Zero), &["", "1"]), Ok(9));
-    }
-
-    /// Beyond its ends, between its steps and below 0, a weight multiplies by what it counts as.
-    #[test]
-    fn weights_multiply_as_they_count() {
-        let weight = |step: u64, places: u8, high: i64, missing| Quantity {
-            weighing: Weighing::Weight,
-            ..quantity(0, high, step, places, missing)
-        };
-        let q = quantity(-1000, 1000, 1, 0, NoValue::Stop);
-        let times = |weight: &Quantity, w: &str, cell: &str| {
-            let factors =
-                [Factor::read(NoValue::Stop, cell.as_bytes())?, Factor::of_weight(weight, w.as_bytes())?];
-            product(&q, &factors, false).map(|steps| i64::from(steps) - 1000)
-        };
-        let whole = weight(1, 0, 10, NoValue::Stop);
-        for (w, as_if) in [
-            ("60", 10),
-            ("10.4", 10),
-            ("-60", 0),
-            ("-0.5", 0),
-            ("0.5", 0),
-            ("1.5", 2),
-            ("2.5", 2),
-            ("2.50000000000000000000000000000000000000000000000001", 3),
-            ("3e0", 3),
-            ("1e300", 10),
-        ] {
-            for value in [1, -1, 7, 60] {
-                assert_eq!(times(&whole, w, &value.to_string()), Ok(as_if * value), "{w} {value}");
-            }
-        }
-        // Steps of 0.25, up to 2.5.
-        let quarters = weight(25, 2, 250, NoValue::Zero);
-        for (w, as_if) in [("2.6", 250), ("0.12", 0), ("0.125", 0), ("0.375", 50), ("0.13", 25), ("", 0)] {
-            assert_eq!(times(&quarters, w, "100"), Ok(as_if), "{w}");
-            assert_eq!(times(&quarters, w, "-100"), Ok(-as_if), "{w}");
-        }
-        assert_eq!(times(&whole, "", "1"), Err(Fault::NoAmount));
-        assert_eq!(times(&whole, "x", "1"), Err(Fault::NotAmount));
-        assert_eq!(times(&quarters, "", ""), Err(Fault::NoAmount));
-    }
-
-    /// Also of a number that a double does not tell from the end.
-    #[test]
-    fn nearer_ends() {
-        let end = |cell: &str| nearer_end(-3, 60, cell.as_bytes());
-        for cell in ["60.5", "60.00000000000000000000000001", "6.05e1", "1e300", "+60.5"] {
-            assert_eq!(end(cell), Some(60), "{cell}");
-        }
-        for cell in ["-3.5", "-3.00000000000000000000000001", "-1e300"] {
-            assert_eq!(end(cell), Some(-3), "{cell}");
-        }
-        for cell in
-            ["59.99999999999999999999999999", "-2.5", "-3.0", "60", "0.5", "", "inf", "nan", "x", "1.5.2"]
-        {
-            assert_eq!(end(cell), None, "{cell}");
-        }
-    }
-
-    /// However a number is written, and no other number, however near.
-    #[test]
-    fn equal_numbers_are_equal() {
-        let of = |cell: &str| exactly(cell.as_bytes());
-        for cell in
-            ["-99", "-99.0", "-9.9e1", "-099", "-99.000000000000000000000000000000000000000000000", "-990E-1"]
-        {
-            assert_eq!(of(cell), of("-99"), "{cell}");
-            assert!(of(cell).is_some());
-        }
-        for cell in ["0", "-0", "+0.0", "0e9", "-.0", "00"] {
-            assert_eq!(of(cell), of("0"), "{cell}");
-        }
-        for cell in ["99", "-99.0000000000000000000000000000001", "-9.9", "-990", "x", "", "nan", "-inf"] {
-            assert_ne!(of(cell), of("-99"), "{cell}");
-        }
-        assert_eq!(of("x"), None);
-        assert_eq!(of("-99.0000000000000000000000000000000000000000000000000001"), None);
-    }
-
-    /// Which side of the bounds a value is on is told exactly, also of long ones.
-    #[test]
-    fn values_beyond_the_bounds_are_told_apart() {
-        let q = quantity(-1000, 200_000, 100, 0, NoValue::Skip);
-        let [below, above] = beyond(q.reach()).map(|n| n as u32);
-        let told = |cell: &str| steps(&q, cell.as_bytes(), true).unwrap();
-        for (cell, want) in [
-            ("-1000", 0),
-            ("-1e3", 0),
-            ("-999.99999999999999999999999999", 0),
-            ("-1000.0000000000000000000000000000000001", below),
-            ("-1001", below),
-            ("-1e300", below),
-            ("200000", 2010),
-            ("199999.999999999999999999999999999", 2010),
-            ("200000.0000000000000000000000000000000001", above),
-            ("200001", above),
-            ("1e99", above),
-            ("0", 10),
-            ("", 2011),
-        ] {
-            assert_eq!(told(cell), want, "{cell}");
-            // A release counts it as the end.
-            let end = if want == below {
-                0
-            } else if want == above {
-                2010
-            } else {
-                want
-            };
-            assert_eq!(of(&q, cell), Some(end), "{cell}");
-        }
-    }
-
-    #[test]
-    fn cells_become_steps() {
-        let q = quantity(0, 200_000, 100, 0, NoValue::Stop);
-        for (cell, want) in [
-            ("0", 0),
-            ("-5", 0),
-            ("49", 0),
-            ("50", 0),
-            ("50.000000000000000000000000000000000000000000000001", 1),
-            ("150", 2),
-            ("250", 2),
-            ("+1.2e3", 12),
-            ("12e2", 12),
-            ("200000", 2000),
-            ("1e300", 2000),
-            ("-1e300", 0),
-            ("1e-300", 0),
-            (".5e4", 50),
-            ("000000000000000000000000000000000000000000000100", 1),
-            ("0.00000000000000000000000000000000001e37", 1),
-        ] {
-            assert_eq!(of(&q, cell), Some(want), "{cell}");
-        }
-        for bad in ["", " 5", "5 ", "1,000", "nan", "inf", "1e", "e5", ".", "-", "0x10", "1.2.3"] {
-            assert_eq!(of(&q, bad), None, "{bad:?}");
-        }
-        assert_eq!(of(&quantity(-100, 100, 100, 0, NoValue::Zero), ""), Some(1));
-        assert_eq!(of(&quantity(-100, 100, 100, 0, NoValue::Skip), ""), Some(3));
-    }
-
-    proptest! {
-        /// Against exact rationals: the product as one cell that has all its digits.
-        #[test]
-        fn products_are_those_of_rationals(
-            factors in proptest::collection::vec((0u128..10u128.pow(38), 0u32..39, -44i32..4, any::<bool>()), 1..5),
-            step in 1u64..500, places in 0u8..4,
-        ) {
-            let q = quantity(-400 * step as i64, 500 * step as i64, step, places, NoValue::Stop);
-            let (mut cells, mut value) = (Vec::new(), RBig::ONE);
-            for (digits, cut, exponent, negative) in factors {
-                let digits = digits / 10u128.pow(cut);
-                let exponent = exponent + cut.min(40) as i32 / 2;
-                cells.push(format!("{}{digits}e{exponent}", if negative { "-" } else { "" }));
-                let power = RBig::from(10u32).pow(exponent.unsigned_abs() as isize);
-                let power = if exponent < 0 { RBig::ONE / power } else { power };
-                value *= RBig::from(digits) * power * RBig::from(if negative { -1 } else { 1 });
-            }
-            let unit = RBig::from(step) / RBig::from(10u32).pow(isize::from(places));
-            let steps = value / unit + RBig::from(400);
-            let floor = steps.floor();
-            let rest = steps - RBig::from(floor.clone());
-            let half = RBig::ONE / RBig::from(2);
-            let even = (&floor % dashu_int::IBig::from(2)) == dashu_int::IBig::ZERO;
-            let up = rest > half || (rest == half && !even);
-            let whole = (floor + i32::from(up)).max(0.into()).min(900.into());
-            let whole = u32::try_from(whole).unwrap();
-            let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
-            prop_assert_eq!(times(&q, &cells), Ok(whole), "{:?}", cells);
-        }
-
-        /// Against exact rationals.
-        #[test]
-        fn rounding_is_exact(
-            low in -3000i64..3000, count in 1i64..400, step in 1u64..500, places in 0u8..4,
-            digits in -400_000i64..400_000, exponent in -6i32..4, tail in 0u32..3,
-        ) {
-            let low = low * step as i64;
-            let q = quantity(low, low + count * step as i64, step, places, NoValue::Stop);
-            let long = ["", "00000000000000000000000000000", "000000000000000000000000000000000001"][tail as usize];
-            let cell = format!("{digits}{}{long}e{exponent}", if tail == 0 { "" } else { "." });
-            let ten = |n: i32| {
-                let power = RBig::from(10u32).pow(n.unsigned_abs() as isize);
-                if n < 0 { RBig::ONE / power } else { power }
-            };
-            let sign = if cell.starts_with('-') { -1 } else { 1 };
-            let value = (RBig::from(digits) + if tail == 2 { RBig::from(sign) * ten(-36) } else { RBig::ZERO }) * ten(exponent);
-            let steps = (value - RBig::from(low) * ten(-i32::from(places))) / (RBig::from(step) * ten(-i32::from(places)));
-            let floor = steps.floor();
-            let rest = steps - RBig::from(floor.clone());
-            let half = RBig::ONE / RBig::from(2);
-            let even = (&floor % dashu_int::IBig::from(2)) == dashu_int::IBig::ZERO;
-            let up = rest > half || (rest == half && !even);
-            let whole = i64::try_from(floor + i32::from(up)).unwrap().clamp(0, count);
-            prop_assert_eq!(of(&q, &cell), Some(whole as u32), "{} {:?}", cell, q);
-        }
-    }
 }

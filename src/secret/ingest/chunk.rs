@@ -84,6 +84,12 @@ impl Chunk {
         good
     }
 
+    /// The same of so many rows.
+    #[cfg(feature = "parquet")]
+    pub(super) fn multiply_all(&mut self, fields: &Fields<'_>, rows: usize) -> bool {
+        self.factors.is_empty() || (0..rows).all(|row| self.multiply(fields, row))
+    }
+
     /// All nodes of a dimension, to be filled in.
     #[cfg(feature = "parquet")]
     pub(super) fn nodes_mut(&mut self, dimension: usize) -> &mut [u32] {

@@ -1,6 +1,6 @@
 //! One cell to one node of a dimension's finest level.
 
-use super::amount::{self, Factor, Number};
+use super::amount::{self, Factor, Number, Scale};
 use super::error::Fault;
 use super::lookup::Lookup;
 use crate::calendar;
@@ -57,12 +57,11 @@ enum Domain<'s> {
         last: i64,
     },
     Text,
-    /// And whether values beyond the bounds are told apart.
-    Amount(&'s Quantity, bool),
+    Amount(Scale<'s>),
     /// One of the columns whose product an amount is: it has no node of its own.
     Factor(NoValue),
     /// The weight as such a column.
-    Weight(&'s Quantity),
+    Weight(Scale<'s>),
 }
 
 /// What a column must hold: decides which types of typed files fit.
@@ -177,7 +176,7 @@ impl<'s> Coder<'s> {
     /// The steps of a number: one node more than there are where rows without a value are told apart, and three where values beyond the bounds are,
     /// as `told` says.
     pub(super) fn amount(quantity: &'s Quantity, told: bool, blanks: &'s Blanks) -> Coder<'s> {
-        Coder::of_number(Domain::Amount(quantity, told), blanks)
+        Coder::of_number(Domain::Amount(Scale::new(quantity, told)), blanks)
     }
 
     /// One of the columns whose product an amount is.
@@ -187,7 +186,7 @@ impl<'s> Coder<'s> {
 
     /// The weight among these columns: it multiplies as it counts.
     pub(super) fn of_weight(weight: &'s Quantity, blanks: &'s Blanks) -> Coder<'s> {
-        Coder::of_number(Domain::Weight(weight), blanks)
+        Coder::of_number(Domain::Weight(Scale::new(weight, false)), blanks)
     }
 
     fn of_number(domain: Domain<'s>, blanks: &'s Blanks) -> Coder<'s> {
@@ -201,8 +200,8 @@ impl<'s> Coder<'s> {
 
     /// What such a cell says.
     pub(super) fn factor(&self, cell: &[u8]) -> Result<Factor, Fault> {
-        let read = self.number(self.value(cell), |cell| match self.domain {
-            Domain::Factor(missing) => Factor::read(missing, cell),
+        let read = self.number(self.value(cell), |cell| match &self.domain {
+            Domain::Factor(missing) => Factor::read(*missing, cell),
             Domain::Weight(weight) => Factor::of_weight(weight, cell),
             _ => Err(Fault::Outside),
         });
@@ -211,17 +210,14 @@ impl<'s> Coder<'s> {
 
     /// The node of an amount that is the product of these.
     pub(super) fn product(&self, factors: &[Factor]) -> Result<u32, Fault> {
-        let Domain::Amount(quantity, beyond) = self.domain else { return Err(Fault::Outside) };
-        amount::product(quantity, factors, beyond)
+        let Domain::Amount(scale) = &self.domain else { return Err(Fault::Outside) };
+        amount::product(scale, factors)
     }
 
     /// From now on values of a number beyond its bounds have nodes of their own: which two.
     pub(super) fn tell_beyond(&mut self) -> Option<[u32; 2]> {
-        let Domain::Amount(quantity, told) = &mut self.domain else { return None };
-        let [below, above] = amount::beyond(quantity.reach());
-        let nodes = [u32::try_from(below).ok()?, u32::try_from(above).ok()?];
-        *told = true;
-        Some(nodes)
+        let Domain::Amount(scale) = &mut self.domain else { return None };
+        scale.tell_beyond()
     }
 
     /// The node of the cell `text[from..to]`; `None` where [`Coder::code`] says what is wrong with it.
@@ -243,6 +239,33 @@ impl<'s> Coder<'s> {
             Domain::Range { lo, hi } if self.blanks.empty.is_empty() => {
                 in_range(lo, hi, self.near(number, lo, hi)).ok()
             }
+            _ => self.scale()?.node(number, 0),
+        }
+    }
+
+    /// The node of a decimal with so many digits behind the point.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
+    pub(super) fn of_decimal(&self, unscaled: i128, places: u8) -> Option<u32> {
+        self.scale()?.node(i64::try_from(unscaled).ok()?, places.into())
+    }
+
+    /// The node of the double of these bits.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
+    pub(super) fn of_double(&self, bits: u64) -> Option<u32> {
+        self.scale()?.of_double(bits)
+    }
+
+    /// Whether it makes nodes of numbers at once.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
+    pub(super) fn is_of_amounts(&self) -> bool {
+        self.scale().is_some()
+    }
+
+    /// What makes nodes of numbers at once; none where some numbers are no values.
+    #[inline]
+    fn scale(&self) -> Option<&Scale<'s>> {
+        match &self.domain {
+            Domain::Amount(scale) if self.absent.is_empty() => Some(scale),
             _ => None,
         }
     }
@@ -293,10 +316,8 @@ impl<'s> Coder<'s> {
     fn node(&self, cell: &[u8]) -> Result<u32, Fault> {
         let cell = self.value(cell);
         let found = match self.domain {
-            Domain::Amount(quantity, beyond) => {
-                return self
-                    .number(cell, |cell| amount::steps(quantity, cell, beyond))
-                    .unwrap_or(Err(Fault::NotAmount));
+            Domain::Amount(ref scale) => {
+                return self.number(cell, |cell| amount::steps(scale, cell)).unwrap_or(Err(Fault::NotAmount));
             }
             _ if cell.is_empty() && self.missing.is_some() => return self.missing.ok_or(Fault::Empty),
             Domain::Labels(labels) => label(labels, cell),

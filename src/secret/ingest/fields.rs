@@ -101,7 +101,7 @@ impl<'s> Fields<'s> {
             let told = amount.clamping.is_some();
             let more = if told { 3 } else { u64::from(quantity.missing == NoValue::Skip) };
             let nodes =
-                u32::try_from(quantity.reach() + 1 + more).map_err(|_| wrong("it has too many steps"))?;
+                u32::try_from(quantity.steps() + 1 + more).map_err(|_| wrong("it has too many steps"))?;
             let coder = Coder::amount(quantity, told, blanks);
             let column =
                 amount.columns.first().ok_or_else(|| wrong("no column of the data is named for it"))?;

@@ -25,10 +25,10 @@ pub enum MeasureError {
     Undeclared,
     /// More rows than the plan's integers have room for.
     #[error(
-        "the data has more rows than this plan's 64-bit integers or the sections of a release have room for; nothing was \
-         charged. Ask for smaller tables"
+        "the data has more rows than the {0} that this plan's 64-bit integers or the sections of a release have room for; nothing \
+         was charged. Ask for smaller tables, or for amounts with fewer steps"
     )]
-    TooManyRows,
+    TooManyRows(u64),
     /// Plans that are not the copies of one measuring.
     #[error("these plans are not the copies of one measuring; nothing was counted")]
     NotCopies,

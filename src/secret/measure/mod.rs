@@ -38,7 +38,8 @@ use zeroize::Zeroizing;
 /// Refuses rows so many that integers of the plan might not fit: every plan has room for [`capacity::ROWS`]. To be asked before anything
 /// is charged.
 pub(crate) fn has_room(data: &Data, plan: &Plan, frame: &Frame) -> Result<(), MeasureError> {
-    capacity::check(plan, frame, data.rows()).map_err(|_| MeasureError::TooManyRows)
+    capacity::check(plan, frame, data.rows())
+        .map_err(|_| MeasureError::TooManyRows(capacity::most_rows(plan, frame)))
 }
 
 /// How many cells may be in flight at once: bounds memory, whatever the plan.

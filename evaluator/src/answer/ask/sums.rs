@@ -121,6 +121,7 @@ mod tests {
             places: 0,
             missing: NoValue::Stop,
             weighing: Default::default(),
+            from: Default::default(),
             unit: None,
             description: None,
         });

@@ -419,6 +419,7 @@ mod tests {
             places: 0,
             missing: NoValue::Skip,
             weighing: Default::default(),
+            from: Default::default(),
             unit: None,
             description: None,
         });

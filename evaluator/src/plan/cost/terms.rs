@@ -1,6 +1,7 @@
 //! What costs are made of: sums in fixed point, and how the worst case was found.
 
 use crate::exact::Rational;
+use crate::plan::Neighbours;
 #[cfg(feature = "faults")]
 use crate::planted::{self, Planted};
 
@@ -29,11 +30,22 @@ pub enum WorstCase {
     Cells,
     /// The maximum over all sets of dimensions in which two cells can differ.
     Joint,
-    /// An upper bound: the two cells' vectors taken as opposite in every block.
+    /// An upper bound: the dearest of each channel or kind of block together; where units change, two cells' vectors taken as opposite in every block.
     Bound,
 }
 
 impl WorstCase {
+    /// In words; where units come and go each is in cells of its own, and there are no pairs. `None` of what simply adds up.
+    pub fn words(self, neighbours: Neighbours) -> Option<&'static str> {
+        Some(match (self, neighbours) {
+            (WorstCase::Sum, _) => return None,
+            (WorstCase::Cells, _) => "the exact maximum over all cells",
+            (WorstCase::Joint, _) => "the exact maximum over all pairs of cells",
+            (WorstCase::Bound, Neighbours::AddRemove) => "an upper bound over all cells",
+            (WorstCase::Bound, Neighbours::Substitute) => "an upper bound over all pairs of cells",
+        })
+    }
+
     /// Of two channels together: the worst units of each need not be the same.
     pub(super) fn beside(self, other: WorstCase) -> WorstCase {
         match (self, other) {

@@ -12,6 +12,7 @@ fn pay(missing: NoValue) -> Arc<Quantity> {
         places: 0,
         missing,
         weighing: Default::default(),
+        from: Default::default(),
         unit: None,
         description: None,
     })
@@ -32,9 +33,9 @@ fn value(query: &Query) -> f64 {
             cell[0] = *sex;
             let own = match (&a.subject, pay) {
                 (Summand::Rows, _) | (Summand::Valued(_), Some(_)) => 1.0,
-                (Summand::Sum(q), Some(pay)) => (pay - q.middle()) / q.half_step(),
+                (Summand::Sum(q), Some(pay)) => (pay - q.origin()) / q.grain(),
                 (Summand::Squares(q), Some(pay)) => {
-                    let (t, reach) = ((pay - q.middle()) / q.half_step(), q.reach() as f64);
+                    let (t, reach) = ((pay - q.origin()) / q.grain(), q.reach() as f64);
                     2.0 * t * t - reach * reach
                 }
                 (_, None) => 0.0,

@@ -27,7 +27,7 @@ pub(super) enum Value<'p> {
     Time(i64, i64),
     /// The bytes of a whole number, and how many of its digits are behind the point. As bytes, for they need no room to be placed well.
     Decimal([u8; 16], u8),
-    /// As the file has it: it becomes its shortest text ([`Value::write`]), and nothing is reckoned with it.
+    /// As the file has it: it is its shortest text ([`Value::write`]), and nothing is reckoned with it but by its bits, in whole numbers.
     Single(f32),
     /// Likewise.
     Double(f64),
@@ -155,6 +155,12 @@ impl<'f> Cells<'f> {
 
     /// Adds an entry to the dictionary.
     pub(crate) fn entry(&mut self, value: Value<'_>) {
+        if let To::Dimension(_, coder) = self.to
+            && !coder.is_text()
+            && let Some(node) = self.quick(coder, value)
+        {
+            return self.nodes.push(node);
+        }
         value.write(&mut self.text);
         match self.to {
             To::Dimension(_, coder) => {
@@ -244,13 +250,7 @@ impl<'f> Cells<'f> {
     pub(super) fn value(&mut self, chunk: &mut Chunk, row: usize, value: Value<'_>) -> Option<()> {
         match (self.to, value) {
             (To::Dimension(dimension, coder), _) if !coder.is_text() => {
-                let node = match value {
-                    Value::Whole(number) => self.whole(coder, number),
-                    Value::Day(day) => coder.of_day(day),
-                    Value::Bytes(bytes) if !bytes.is_empty() => coder.quick(bytes, 0, bytes.len()),
-                    _ => None,
-                };
-                let node = match node {
+                let node = match self.quick(coder, value) {
                     Some(node) => node,
                     None => {
                         value.write(&mut self.text);
@@ -300,6 +300,48 @@ impl<'f> Cells<'f> {
         Some(())
     }
 
+    /// Whether they are values of an amount, most of which need not be written as text.
+    pub(super) fn is_of_amounts(&self) -> bool {
+        matches!(self.to, To::Dimension(_, coder) if coder.is_of_amounts())
+    }
+
+    /// The rows from `row` on are these values of an amount: those that are nodes at once, then the others.
+    pub(super) fn amounts<'p, const N: usize>(
+        &mut self,
+        chunk: &mut Chunk,
+        row: usize,
+        bytes: &'p [[u8; N]],
+        value: impl Fn(&'p [u8; N]) -> Option<Value<'p>>,
+    ) -> Option<()> {
+        let To::Dimension(dimension, coder) = self.to else { return None };
+        let mut others = Vec::new();
+        let out = chunk.nodes_mut(dimension).get_mut(row..row + bytes.len())?;
+        for (at, (node, bytes)) in out.iter_mut().zip(bytes).enumerate() {
+            match at_once(coder, value(bytes)?) {
+                Some(found) => *node = found,
+                None => others.push(at),
+            }
+        }
+        others.into_iter().try_for_each(|at| self.value(chunk, row + at, value(bytes.get(at)?)?))
+    }
+
+    /// Adds these values of an amount to the dictionary.
+    pub(super) fn amount_entries<'p, const N: usize>(
+        &mut self,
+        bytes: &'p [[u8; N]],
+        value: impl Fn(&'p [u8; N]) -> Option<Value<'p>>,
+    ) -> Option<()> {
+        let To::Dimension(_, coder) = self.to else { return None };
+        self.nodes.reserve(bytes.len());
+        for bytes in bytes {
+            match at_once(coder, value(bytes)?) {
+                Some(node) => self.nodes.push(node),
+                None => self.entry(value(bytes)?),
+            }
+        }
+        Some(())
+    }
+
     fn order(&mut self, chunk: &mut Chunk, row: usize, column: usize, key: Result<[u8; KEY], Fault>) {
         match key {
             Ok(key) => chunk.push_order(column, &key),
@@ -307,6 +349,19 @@ impl<'f> Cells<'f> {
                 chunk.push_order(column, &[0; KEY]);
                 self.wrong(row, fault);
             }
+        }
+    }
+
+    /// The node of a value that need not be written as text, if it has one.
+    #[inline]
+    fn quick(&mut self, coder: &Coder<'_>, value: Value<'_>) -> Option<u32> {
+        match value {
+            Value::Whole(number) => self.whole(coder, number),
+            Value::Day(day) => coder.of_day(day),
+            Value::Bytes(bytes) if !bytes.is_empty() => coder.quick(bytes, 0, bytes.len()),
+            Value::Decimal(bytes, places) => coder.of_decimal(i128::from_be_bytes(bytes), places),
+            Value::Double(v) => coder.of_double(v.to_bits()),
+            _ => None,
         }
     }
 
@@ -325,6 +380,16 @@ impl<'f> Cells<'f> {
         let node = coder.quick(&self.text, 0, self.text.len())?;
         *known = (number, node);
         Some(node)
+    }
+}
+
+/// The node of a value of an amount, if it needs no text.
+#[inline]
+fn at_once(coder: &Coder<'_>, value: Value<'_>) -> Option<u32> {
+    match value {
+        Value::Whole(number) => coder.of_whole(number),
+        Value::Double(v) => coder.of_double(v.to_bits()),
+        _ => None,
     }
 }
 

@@ -167,7 +167,7 @@ impl Groups {
                 return Err(Bad { row: before + row as u64 + 1, offset: None, what }.into());
             }
             // Of rows that are left out below whatever their factors make.
-            if !(0..len).all(|row| chunk.multiply(fields, row)) {
+            if !chunk.multiply_all(fields, len) {
                 return Err(IngestError::Parquet(BROKEN).into());
             }
             chunk.fill(len);

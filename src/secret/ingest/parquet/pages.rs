@@ -50,6 +50,23 @@ impl Stored {
         })
     }
 
+    /// What eight bytes say, of whole numbers or doubles.
+    fn eight(self, bytes: [u8; 8]) -> Option<Value<'static>> {
+        match self.physical {
+            Type::DOUBLE => Some(Value::Double(f64::from_le_bytes(bytes))),
+            _ => self.wide(i64::from_le_bytes(bytes)),
+        }
+    }
+
+    /// How many bytes a whole number or a double has; of others 0.
+    fn width(self) -> usize {
+        match self.physical {
+            Type::INT32 => 4,
+            Type::INT64 | Type::DOUBLE => 8,
+            _ => 0,
+        }
+    }
+
     /// What any number of bytes say.
     pub(super) fn bytes(self, value: &[u8]) -> Option<Value<'_>> {
         match self.meaning {
@@ -152,6 +169,17 @@ impl<'f> Pages<'f> {
         let mut place = places.iter();
         match &mut page.values {
             Values::Places(_) if present == n => cells.places(chunk, row, places),
+            Values::Plain(from) if present == n && cells.is_of_amounts() && stored.width() > 0 => {
+                let end = from.checked_add(n.checked_mul(stored.width())?)?;
+                let bytes = page.bytes.get(*from..end)?;
+                *from = end;
+                match stored.width() {
+                    4 => cells.amounts(chunk, row, bytes.as_chunks::<4>().0, |b| {
+                        stored.narrow(i32::from_le_bytes(*b))
+                    }),
+                    _ => cells.amounts(chunk, row, bytes.as_chunks::<8>().0, |b| stored.eight(*b)),
+                }
+            }
             values => (0..n).try_for_each(|at| {
                 if present < n && levels.get(at) != Some(&1) {
                     return cells.value(chunk, row + at, Value::Null);
@@ -248,7 +276,19 @@ impl<'f> Pages<'f> {
             return Err(IngestError::Parquet(UNKNOWN));
         }
         self.cells.new_dictionary();
-        let mut from = 0;
+        let (mut from, stored) = (0, self.stored);
+        if self.cells.is_of_amounts() && stored.width() > 0 {
+            let len = (entries as usize).checked_mul(stored.width());
+            let bytes = len.and_then(|len| buf.get(..len)).ok_or_else(broken)?;
+            let done = match stored.width() {
+                4 => (self.cells)
+                    .amount_entries(bytes.as_chunks::<4>().0, |b| stored.narrow(i32::from_le_bytes(*b))),
+                _ => self.cells.amount_entries(bytes.as_chunks::<8>().0, |b| stored.eight(*b)),
+            };
+            done.ok_or_else(broken)?;
+            self.dictionary = Some(entries as usize);
+            return Ok(());
+        }
         for _ in 0..entries {
             let (value, end) = plain(buf, from, self.stored).ok_or_else(broken)?;
             from = end;

@@ -640,6 +640,7 @@ fn products_as_in_text() {
             places,
             missing: if weighing == Weighing::Plain { NoValue::Skip } else { NoValue::Zero },
             weighing,
+            from: Default::default(),
             unit: None,
             description: None,
         };

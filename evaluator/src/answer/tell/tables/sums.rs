@@ -66,9 +66,9 @@ impl Evaluator<Nothing> {
             }
         };
         let worst = |cuboid: &Cuboid| {
-            let mut terms = own(quantity.half_step(), &sum, cuboid)?;
+            let mut terms = own(quantity.grain(), &sum, cuboid)?;
             if let Some(count) = &count {
-                terms.extend(own(quantity.middle(), count, cuboid)?);
+                terms.extend(own(quantity.origin(), count, cuboid)?);
             }
             Ok(ErrorLaw::new(terms)?)
         };
