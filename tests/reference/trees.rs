@@ -360,7 +360,7 @@ fn weights_of_their_own() {
         let planned = plan(&request).unwrap();
         let plan = &planned.plan;
         let tellings = Tellings::of(plan.rows().measurements.iter().map(|m| &m.block)).unwrap();
-        assert_eq!(tellings.own.map(|own| (own.dimension(), own.kinds().len())), Some((place, 3)));
+        assert_eq!(tellings.own.map(|own| (own.dimension, own.kinds.len())), Some((place, 3)));
         let total = planned.prediction.weighted_total;
         let (least, shared) = if other { (123.714, 124.289) } else { (75.895, 76.455) };
         assert!(total > least && total < shared, "{total}");

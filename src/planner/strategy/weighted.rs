@@ -7,9 +7,9 @@ use super::refusal::{Measured, NotApplicable};
 use crate::cube::{Axis, Cuboid, Frame, Level};
 use crate::plan::basis::MAX_NODES;
 use crate::plan::block::component_scale;
-use crate::plan::tellings::{Levels, Own, Tellings};
 use crate::plan::{
-    Based, Block, BudgetRule, Measure, Measurement, Neighbours, NodeWeights, Plan, Subject, Table, Telling,
+    Based, Block, BudgetRule, Measure, Measurement, Neighbours, NodeWeights, Own, Plan, Subject, Table,
+    Telling, Tellings,
 };
 use crate::planner::bases::bound;
 use crate::planner::bases::descent::{self as gaussian, Asker, Row};
@@ -24,7 +24,7 @@ use crate::planner::weights::own::solve;
 use crate::planner::weights::paths::{Passes, Tree};
 use crate::planner::weights::prices::{Mean, Prices};
 use crate::planner::weights::whole::{Factors, Kind, whole};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Counts times factors, in contrasts and with their noise, for a billion rows stay below `2^63`.
@@ -204,7 +204,7 @@ fn own(
     let deepest = levels.last()?.iter();
     told.alike.extend(deepest.map(|(&l, w)| ((dimension.number, l), Telling::Weights(w.clone()))));
     let of = beside_of.iter().map(|(a, levels)| (a.clone(), number(*levels))).collect();
-    told.own = Some(Own::new(dimension.number, levels, of));
+    told.own = Some(Own { dimension: dimension.number, kinds: levels, of });
     Priced::of(ask, told, vec![leaves], places).ok()
 }
 
@@ -256,7 +256,7 @@ fn wider(
 /// In which dimension kinds of components have weights of nodes of their own, and how many kinds.
 pub(crate) fn own_kinds(request: &Request, plan: &Plan) -> Option<(String, usize)> {
     let own = tellings_of(&plan.clone().alone(&Subject::Rows)).own?;
-    Some((request.cube.dimensions.get(own.dimension())?.name.clone(), own.kinds().len()))
+    Some((request.cube.dimensions.get(own.dimension)?.name.clone(), own.kinds.len()))
 }
 
 /// Why nodes of groups that differ in size share evenly with each other; nothing where there are none or they have weights.
@@ -299,6 +299,9 @@ fn refusal(ask: &Ask, dimensions: &[Dimension]) -> Result<(), NotApplicable> {
         None => Ok(()),
     }
 }
+
+/// The weights of a kind of components, by level.
+type Levels = BTreeMap<usize, Arc<NodeWeights>>;
 
 /// Those whose groups differ in size, and that are not told already.
 fn dimensions(ask: &Ask, beside: &Told) -> Vec<Dimension> {
