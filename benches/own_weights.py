@@ -4,7 +4,7 @@
 benches/own_weights.py [--margins FILE]         needs numpy and scipy, and no build but for what FILE plans
 Real numbers in the place of factors: shared weights are those of src/planner/weights; own weights are one tree of precisions for each component, paid from one
 budget a path. Both go down by L-BFGS with exact derivatives; the second problem is convex, the first is not. `planned` is what the plan of a build of margins
-comes to, in whole factors, with one tree for each kind of components that reach the same level.
+comes to, in whole factors, with one tree for each kind of components that are asked for beside the same levels.
 """
 
 import argparse

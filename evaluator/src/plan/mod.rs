@@ -20,7 +20,7 @@ pub mod round;
 mod selected;
 pub mod slices;
 pub mod strategy;
-pub mod tellings;
+pub(crate) mod tellings;
 mod types;
 pub mod weights;
 mod whole;

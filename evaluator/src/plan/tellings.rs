@@ -10,22 +10,23 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// How many kinds of components may have weights of their own, and how many weights a level.
-pub const MOST_KINDS: usize = 256;
+pub(crate) const MOST_KINDS: usize = 256;
 
 /// The weights of one kind of components, by level.
-pub type Levels = BTreeMap<usize, Arc<NodeWeights>>;
+type Levels = BTreeMap<usize, Arc<NodeWeights>>;
 
 /// How levels are told, by dimension and level.
-pub type Told = BTreeMap<(usize, usize), Telling>;
+type Told = BTreeMap<(usize, usize), Telling>;
 
 /// The dimension in which components of the others have weights of their own.
 #[derive(Debug, Clone)]
 pub struct Own {
-    dimension: usize,
-    /// Those that differ at some level.
-    kinds: Vec<Levels>,
-    /// Which of them a component of the others has.
-    of: HashMap<Cuboid, usize>,
+    /// Its number.
+    pub dimension: usize,
+    /// The weights of each kind of components, by level.
+    pub kinds: Vec<Levels>,
+    /// Of which kind each component of the others is.
+    pub of: HashMap<Cuboid, usize>,
 }
 
 /// How the levels of all dimensions are told.
@@ -63,23 +64,8 @@ impl Own {
         Some(Own { dimension, kinds, of })
     }
 
-    /// Of these kinds; `of` says which of them each component of the others has.
-    pub fn new(dimension: usize, kinds: Vec<Levels>, of: HashMap<Cuboid, usize>) -> Own {
-        Own { dimension, kinds, of }
-    }
-
-    /// Its number.
-    pub fn dimension(&self) -> usize {
-        self.dimension
-    }
-
-    /// The weights of each kind of components.
-    pub fn kinds(&self) -> &[Levels] {
-        &self.kinds
-    }
-
     /// Of which kind a component is, whatever its level in this dimension. Those without blocks are of any.
-    pub fn kind(&self, component: &Cuboid) -> usize {
+    pub(crate) fn kind(&self, component: &Cuboid) -> usize {
         self.of.get(&without(component, self.dimension)).copied().unwrap_or(0)
     }
 }
@@ -174,7 +160,7 @@ mod tests {
         ];
         let told = of(&blocks).unwrap();
         let own = told.own.as_ref().unwrap();
-        assert_eq!((own.dimension(), own.kinds().len()), (1, 2));
+        assert_eq!((own.dimension, own.kinds.len()), (1, 2));
         let kind = |levels: &[(usize, usize)]| told.kind(&Cuboid::new(levels.to_vec()));
         assert_eq!([kind(&[]), kind(&[(1, 2)]), kind(&[(0, 1), (1, 1)]), kind(&[(0, 1)])], [0, 0, 1, 1]);
         assert_eq!(kind(&[(1, 2), (2, 1)]), 0);

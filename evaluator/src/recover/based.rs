@@ -17,9 +17,8 @@ use super::gls::Parts;
 use super::{RecoverError, Source, near};
 use crate::cube::{Cuboid, Frame, Level, Rung, frame};
 use crate::plan::basis::{Basis, Inverse, Part};
-use crate::plan::tellings::{Own, Tellings};
 use crate::plan::weights::{NodeWeights, cell_norms};
-use crate::plan::{Plan, Telling, limits, noise_variance};
+use crate::plan::{Own, Plan, Telling, Tellings, limits, noise_variance};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -90,8 +89,8 @@ impl BasedOn {
         if let Some((basis, inverse)) = self.bases.get(&(dimension, rung.level)) {
             return Way::Basis(basis, inverse);
         }
-        let weights = match self.own.as_ref().filter(|own| own.dimension() == dimension) {
-            Some(own) => own.kinds().get(own.kind(component)).and_then(|levels| levels.get(&rung.level)),
+        let weights = match self.own.as_ref().filter(|own| own.dimension == dimension) {
+            Some(own) => own.kinds.get(own.kind(component)).and_then(|levels| levels.get(&rung.level)),
             None => self.weights.get(&(dimension, rung.level)),
         };
         weights.map_or(Way::Siblings(rung), |weights| Way::Weights(weights, rung))
@@ -101,7 +100,7 @@ impl BasedOn {
     fn order(&self, pairs: &[(usize, usize)]) -> Vec<usize> {
         let mut order: Vec<usize> = (0..pairs.len()).collect();
         if let Some(own) = &self.own {
-            order.sort_by_key(|&at| pairs[at].0 != own.dimension());
+            order.sort_by_key(|&at| pairs[at].0 != own.dimension);
         }
         order
     }
@@ -305,9 +304,9 @@ impl BasedOn {
                 let held = |r: &usize| live.contains(&axis.rungs[*r].level);
                 let kept: Vec<usize> = (0..axis.rungs.len()).filter(held).collect();
                 let shared = self.weights.range((d, 0)..=(d, l)).map(|(at, w)| (at.1, w.clone())).collect();
-                let own = self.own.as_ref().filter(|own| own.dimension() == d);
+                let own = self.own.as_ref().filter(|own| own.dimension == d);
                 let mut norms: Vec<Vec<f64>> = vec![Vec::new(); n];
-                for levels in own.map_or(std::slice::from_ref(&shared), Own::kinds) {
+                for levels in own.map_or(std::slice::from_ref(&shared), |own| &own.kinds) {
                     let of = |r: usize| levels.get(&axis.rungs[r].level).map(|w| &**w);
                     let each = norms.iter_mut().zip(cell_norms(axis, axis.rung(l).unwrap_or(0), of));
                     each.for_each(|(norms, own)| norms.extend(kept.iter().map(|&r| own[r])));
@@ -348,14 +347,14 @@ impl BasedOn {
             Some((own, at, levels)) => {
                 let last = kinds.remove(*at);
                 kinds.push(last);
-                let d = own.dimension();
+                let d = own.dimension;
                 let beside = Cuboid::new(told.pairs().filter(|at| at.0 != d));
                 let each = |b: Cuboid| {
                     let of = move |(kind, &l): (usize, &usize)| match own.kind(&b) == kind {
                         true => variance(&b.join(&Cuboid::new([(d, l)]))),
                         false => 0.0,
                     };
-                    let kinds = 0..own.kinds().len();
+                    let kinds = 0..own.kinds.len();
                     kinds.flat_map(|kind| levels.iter().map(move |l| (kind, l))).map(of).collect::<Vec<f64>>()
                 };
                 frame.below(&beside).into_iter().flat_map(each).collect()

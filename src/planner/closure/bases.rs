@@ -5,13 +5,14 @@ use super::{AskedOf, Closure, How};
 use crate::cube::{Axis, Cube, Cuboid, Frame, Level};
 use crate::plan::basis::{Inverse, Part};
 use crate::plan::weights::cell_norms;
-use crate::plan::{Asks, Plan, Ranges, Selected, Table, Tellings, tellings};
+use crate::plan::{Asks, Plan, Ranges, Selected, Table, Telling, Tellings};
 use crate::recover::based;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How the levels are told that are not told by siblings' differences, by dimension and level.
-pub(crate) type Bases = tellings::Told;
+pub(crate) type Bases = BTreeMap<(usize, usize), Telling>;
 
 /// Kinds of queries that are told apart along one axis; more are merged to bounds.
 const MOST_KINDS: usize = 48;
@@ -69,8 +70,8 @@ impl Closure {
         let mut out = self.over_bases(cube, frame, workload, &tellings.alike);
         if let Some(own) = &tellings.own {
             let cells = workload.iter().enumerate().filter(|(_, t)| t.asks.is_cells());
-            for (t, table) in cells.filter(|(_, t)| t.cuboid.level(own.dimension()) > 0) {
-                let how = out.apart(frame, t, &table.cuboid, tellings, own.dimension());
+            for (t, table) in cells.filter(|(_, t)| t.cuboid.level(own.dimension) > 0) {
+                let how = out.apart(frame, t, &table.cuboid, tellings, own.dimension);
                 let (queries, held) = (out.queries(frame, t, &table.cuboid), out.held(t));
                 out.asked[t] = Some(Box::new(AskedOf { queries, held, how }));
             }

@@ -416,7 +416,7 @@ mod tests {
         let asked = "[[table]]\nof = [\"x.a\", \"s\"]\n[[table]]\nof = [\"x.b\"]\n[[table]]\nof = [\"x\"]\nweight = 3\n";
         let rest = format!("{asked}[strategy]\nmeasure = \"residual\"\n");
         let own = tellings_of(&planned(&rest).1.plan).own.unwrap();
-        assert_eq!((own.dimension(), own.kinds().len()), (0, 2));
+        assert_eq!((own.dimension, own.kinds.len()), (0, 2));
         assert_eq!(compare(&rest), (18, 0));
     }
 

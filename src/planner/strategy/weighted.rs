@@ -7,9 +7,9 @@ use super::refusal::{Measured, NotApplicable};
 use crate::cube::{Axis, Cuboid, Frame, Level};
 use crate::plan::basis::MAX_NODES;
 use crate::plan::block::component_scale;
-use crate::plan::tellings::{Levels, Own, Tellings};
 use crate::plan::{
-    Based, Block, BudgetRule, Measure, Measurement, Neighbours, NodeWeights, Plan, Subject, Table, Telling,
+    Based, Block, BudgetRule, Measure, Measurement, Neighbours, NodeWeights, Own, Plan, Subject, Table,
+    Telling, Tellings,
 };
 use crate::planner::bases::bound;
 use crate::planner::bases::descent::{self as gaussian, Asker, Row};
@@ -24,7 +24,7 @@ use crate::planner::weights::own::solve;
 use crate::planner::weights::paths::{Passes, Tree};
 use crate::planner::weights::prices::{Mean, Prices};
 use crate::planner::weights::whole::{Factors, Kind, whole};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Counts times factors, in contrasts and with their noise, for a billion rows stay below `2^63`.
@@ -87,6 +87,9 @@ pub(super) fn measure(ask: &Ask, beside: &Told) -> Result<Option<Vec<Measured>>,
 /// Components of the others have weights of their own where that gains more than this part of the total.
 const LEAST_GAIN: f64 = 1e-3;
 
+/// The most kinds of components that are told apart for that.
+const MOST_KINDS: usize = 16;
+
 /// What is measured, and the scales that follow.
 struct Priced {
     closure: Closure,
@@ -145,7 +148,7 @@ impl Priced {
     }
 }
 
-/// The same where the components of the others have weights of their own in the one dimension: those that reach the same of its levels have the same. They are fitted to
+/// The same where the components of the others have weights of their own in the one dimension: those that are asked for beside the same of its levels have the same. They are fitted to
 /// the total of cells that weigh alike; all levels have something to be told of, and nothing is known without noise: what a path spends is then not what its nodes' precisions add up to.
 fn own(
     ask: &Ask,
@@ -162,27 +165,33 @@ fn own(
     if request.objective != Objective::Total || !cells || !request.exact.is_empty() || !whole_tree {
         return None;
     }
-    let mut reached: HashMap<Cuboid, usize> = HashMap::new();
+    // The levels that each is asked for beside, as bits.
+    let mut beside_of: HashMap<Cuboid, u64> = HashMap::new();
     let rest = |a: &Cuboid| Cuboid::new(a.pairs().filter(|at| at.0 != dimension.number));
-    for (a, levels) in ask.closure.components.iter().zip(&problem.levels) {
-        let own = reached.entry(rest(a)).or_default();
-        *own = levels[0].max(*own);
+    for (table, components) in request.workload.iter().zip(&ask.closure.tables) {
+        let level = ask.frame.axes[dimension.number].rung(table.cuboid.level(dimension.number))?;
+        let bit = 1u64.checked_shl(level as u32)?;
+        for &a in components {
+            *beside_of.entry(rest(&ask.closure.components[a as usize])).or_default() |= bit;
+        }
     }
-    let mut reach: Vec<usize> = reached.values().copied().collect();
-    reach.sort_unstable();
-    reach.dedup();
-    if reach.len() < 2 {
+    let mut kinds: Vec<u64> = beside_of.values().copied().collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    if kinds.len() < 2 || kinds.len() > MOST_KINDS {
         return None;
     }
-    let kind = |a: &Cuboid| reached.get(&rest(a)).map_or(0, |own| reach.partition_point(|r| r < own));
+    let reach: Vec<usize> = kinds.iter().map(|levels| levels.ilog2() as usize).collect();
+    let number = |levels: u64| kinds.partition_point(|known| *known < levels);
+    let kind = |a: &Cuboid| beside_of.get(&rest(a)).map_or(0, |levels| number(*levels));
     let kind_of: Vec<usize> = ask.closure.components.iter().map(kind).collect();
     let solved = solve(problem, &kind_of, &reach, shared);
     if solved.total > (1.0 - LEAST_GAIN) * solved.before {
         return None;
     }
-    let kinds: Vec<Kind> =
+    let trees: Vec<Kind> =
         solved.kinds.iter().map(|(tree, passes, slope)| Kind { tree, passes, slope }).collect();
-    let whole = whole(&kinds, &|l, v| solved.left(l, v), bits)?;
+    let whole = whole(&trees, &|l, v| solved.left(l, v), bits)?;
     let (levels, leaves) = dimension.tell(ask.frame, &whole.kinds).ok()?;
     // As [`Dimension::tell`] has them: level by level, those of the kinds that reach it.
     let place = |(level, &kind): (usize, &usize)| {
@@ -194,8 +203,8 @@ fn own(
     let mut told = Tellings { alike: beside.clone(), own: None };
     let deepest = levels.last()?.iter();
     told.alike.extend(deepest.map(|(&l, w)| ((dimension.number, l), Telling::Weights(w.clone()))));
-    let of = reached.into_iter().map(|(a, own)| (a, reach.partition_point(|r| *r < own))).collect();
-    told.own = Some(Own::new(dimension.number, levels, of));
+    let of = beside_of.iter().map(|(a, levels)| (a.clone(), number(*levels))).collect();
+    told.own = Some(Own { dimension: dimension.number, kinds: levels, of });
     Priced::of(ask, told, vec![leaves], places).ok()
 }
 
@@ -247,7 +256,7 @@ fn wider(
 /// In which dimension kinds of components have weights of nodes of their own, and how many kinds.
 pub(crate) fn own_kinds(request: &Request, plan: &Plan) -> Option<(String, usize)> {
     let own = tellings_of(&plan.clone().alone(&Subject::Rows)).own?;
-    Some((request.cube.dimensions.get(own.dimension())?.name.clone(), own.kinds().len()))
+    Some((request.cube.dimensions.get(own.dimension)?.name.clone(), own.kinds.len()))
 }
 
 /// Why nodes of groups that differ in size share evenly with each other; nothing where there are none or they have weights.
@@ -290,6 +299,9 @@ fn refusal(ask: &Ask, dimensions: &[Dimension]) -> Result<(), NotApplicable> {
         None => Ok(()),
     }
 }
+
+/// The weights of a kind of components, by level.
+type Levels = BTreeMap<usize, Arc<NodeWeights>>;
 
 /// Those whose groups differ in size, and that are not told already.
 fn dimensions(ask: &Ask, beside: &Told) -> Vec<Dimension> {

@@ -1,4 +1,4 @@
-//! Weights of their own for kinds of components: over one tree, those that reach the same finest level beside it.
+//! Weights of their own for kinds of components: over one tree, those that are asked for beside the same of its levels.
 //!
 //! Every kind has a tree of precisions down to the finest level that it reaches, and all of them share the budget of each path: at a node what comes down is split into what every kind keeps
 //! and what is passed on to all children. Of a kind's components that are alike in their level the prices are shared as ever, so that each level of each kind costs what its tree says. The total
