@@ -267,7 +267,10 @@ fn claims_agree(audit: &mut Audit, manifest: &Manifest, derived: Result<Claims, 
 /// Answers the most modest query, by all that a query needs.
 fn total(cube: &Cube, plan: &Plan, stored: &Values<&Release>) -> Result<(), String> {
     let text = |e: &dyn std::error::Error| e.to_string();
-    let recovery = Recovery::new(cube.clone(), plan.clone(), stored).map_err(|e| text(&e))?;
+    // Sums from zero may have no counts beside them.
+    let sums = plan.summed().next().filter(|_| plan.rows().measurements.is_empty() && plan.exact.is_empty());
+    let subject = sums.map_or(Subject::Rows, |(of, _)| Subject::Sum(of.clone()));
+    let recovery = Recovery::of(&subject, cube.clone(), plan.clone(), stored).map_err(|e| text(&e))?;
     // Questions that were measured themselves may tell no total: then the first of them.
     let first = plan.rows().measurements.first().and_then(|m| match &m.block {
         Block::Rows(rows) if plan.rows().workload.is_empty() => rows.filters(cube).next()?,

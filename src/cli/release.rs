@@ -250,10 +250,14 @@ fn public_beside(key: &Path) -> PathBuf {
 
 /// A query this release can answer: its smallest one-dimensional table.
 fn example_query(spec: &Spec) -> String {
-    let one =
-        spec.workload.iter().flat_map(|t| t.cuboid.iter()).min_by_key(|level| level.of(&spec.cube).len());
+    // Sums from zero may have no counts beside them.
+    let (tables, figure) = match spec.summed().next().filter(|_| spec.workload.is_empty()) {
+        Some(amount) => (&amount.tables, format!("SUM({})", sql_name(&amount.quantity.name))),
+        None => (&spec.workload, "COUNT(*)".to_owned()),
+    };
+    let one = tables.iter().flat_map(|t| t.cuboid.iter()).min_by_key(|level| level.of(&spec.cube).len());
     match one {
-        None => format!("SELECT COUNT(*) FROM {}", sql_name(&spec.name)),
+        None => format!("SELECT {figure} FROM {}", sql_name(&spec.name)),
         Some(level) => {
             let name = spec.cube.level_name(level);
             let name = match name.split_once('.') {
@@ -262,7 +266,7 @@ fn example_query(spec: &Spec) -> String {
                 }
                 _ => sql_name(&name),
             };
-            format!("SELECT {name}, COUNT(*) FROM {} GROUP BY {name}", sql_name(&spec.name))
+            format!("SELECT {name}, {figure} FROM {} GROUP BY {name}", sql_name(&spec.name))
         }
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn ways() -> Vec<(&'static str, &'static str, Spec)> {
     let mut ways = vec![
         (pure, "base", asked(pure, BASE, &PAY, "")),
         (pure, "any", asked(pure, "", &[("-1000", "10")], "")),
-        (pure, "two", asked(pure, BASE, &[PAY[0]; 2], "[[table]]\nof = []\nweight = \"1/100\"\n")),
+        (pure, "two", asked(pure, BASE, &[PAY[0]; 2], "")),
     ];
     let clamped =
         asked(pure, BASE, &PAY, "").source.replace("step = 2", "step = 2\nmeasure_clamping = \"0.1\"");
