@@ -32,8 +32,13 @@ pub(super) fn text(spec: &Spec, planned: &Planned) -> String {
             Weighing::Weighted => ("weighted sums of", "a sum", "counts"),
         };
         out.push_str(&format!(
-            "\n{what} {} ({share:.0} % of the budget; the rest of their noise is that of {rest})\n",
-            quantity.name
+            "\n{what} {} ({share:.0} % of the budget{})\n",
+            quantity.name,
+            if quantity.needs_count() {
+                format!("; the rest of their noise is that of {rest}")
+            } else {
+                String::new()
+            }
         ));
         let exact = planned.plan.channel(&sums.subject).map_or(&[][..], |c| &c.exact);
         for e in errors(planned, sums, quantity) {
