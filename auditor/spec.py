@@ -268,7 +268,7 @@ class Spec:
             same("the strategy is", release.plan.strategy, strategy["measure"])
         self._numbers()
         for channel in release.channels:
-            if not channel.moved:
+            if not channel.moved and (channel.plan.workload or channel.plan.blocks):
                 self._blocks(strategy.get("shares", []), channel)
         if "rows" in strategy:
             self._rows(strategy["rows"])

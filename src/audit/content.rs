@@ -4,8 +4,8 @@ use super::{Audit, compare};
 use crate::answer::Evaluator;
 use crate::answer::keys::Questions;
 use crate::cube::{Cube, Filter, Frame};
-use crate::plan::cost;
-use crate::plan::{Apart, Block, Losses, Plan, Subject};
+use crate::plan::cost::{self, WorstCase};
+use crate::plan::{Apart, Block, Losses, Neighbours, Plan, Subject};
 use crate::projection::answer::Estimator;
 use crate::projection::{Projection, cost::cost as projection_cost};
 use crate::recover::Recovery;
@@ -61,7 +61,15 @@ impl Content {
         let whole = cost::cost(plan, &Frame::new(cube, &plan.levels));
         match &whole {
             Ok(cost) => {
-                let how = cost.worst_case.words(plan.neighbours).unwrap_or("the sum over all blocks");
+                let how = match cost.worst_case {
+                    WorstCase::Sum => "the sum over all blocks",
+                    WorstCase::Cells => "the exact maximum over all cells",
+                    WorstCase::Joint => "the exact maximum over all pairs of cells",
+                    WorstCase::Bound if plan.neighbours == Neighbours::AddRemove => {
+                        "an upper bound over all cells"
+                    }
+                    WorstCase::Bound => "an upper bound over all pairs of cells",
+                };
                 let detail =
                     format!("recomputed from {} blocks and scales ({how})", plan.measurements().count());
                 audit.cost(detail, cost.total, plan.budget);
@@ -267,7 +275,10 @@ fn claims_agree(audit: &mut Audit, manifest: &Manifest, derived: Result<Claims, 
 /// Answers the most modest query, by all that a query needs.
 fn total(cube: &Cube, plan: &Plan, stored: &Values<&Release>) -> Result<(), String> {
     let text = |e: &dyn std::error::Error| e.to_string();
-    let recovery = Recovery::new(cube.clone(), plan.clone(), stored).map_err(|e| text(&e))?;
+    // Sums from zero may have no counts beside them.
+    let sums = plan.summed().next().filter(|_| plan.rows().measurements.is_empty() && plan.exact.is_empty());
+    let subject = sums.map_or(Subject::Rows, |(of, _)| Subject::Sum(of.clone()));
+    let recovery = Recovery::of(&subject, cube.clone(), plan.clone(), stored).map_err(|e| text(&e))?;
     // Questions that were measured themselves may tell no total: then the first of them.
     let first = plan.rows().measurements.first().and_then(|m| match &m.block {
         Block::Rows(rows) if plan.rows().workload.is_empty() => rows.filters(cube).next()?,

@@ -32,7 +32,9 @@ pub(super) fn rows(spec: &Spec, plan: &Plan) -> bool {
 /// Whether the strategy measures such blocks of whatever has cells; of tables that follow from the spec just those, and of `given` at the spec's
 /// shares. The spec is the [planned](Spec::planned) one, the plan that of the first copy: what is asked of each channel has been compared.
 pub(super) fn blocks(spec: &Spec, plan: &Plan) -> bool {
-    let with_cells = plan.channels.iter().filter(|c| c.subject.has_cells());
+    // Of nothing that is asked nothing is measured: of rows, where sums need no counts.
+    let asked = |c: &&Channel| !(c.workload.is_empty() && c.measurements.is_empty());
+    let with_cells = plan.channels.iter().filter(|c| c.subject.has_cells()).filter(asked);
     let mut each = with_cells.map(|c| (c, if c.subject == Subject::Rows { &plan.exact } else { &c.exact }));
     each.all(|(channel, exact)| of_channel(spec, plan.measure, channel, exact))
 }

@@ -422,7 +422,7 @@ fn foot(planned: &Planned) -> String {
 
 /// What the same ε would give with a δ: pure ε-DP is a choice, and this is its price.
 fn with_delta(other: Option<planner::WithDelta>, planned: &Planned) -> String {
-    let Some(other) = other else { return String::new() };
+    let Some(other) = other.filter(|_| planned.prediction.cells > 0.0) else { return String::new() };
     let (own, error) = (planned.prediction.rms_error(), other.planned.prediction.rms_error());
     let times = if error < own { own / error } else { error / own };
     let text = format!(

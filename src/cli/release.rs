@@ -252,14 +252,18 @@ fn public_beside(key: &Path) -> PathBuf {
 
 /// A query this release can answer: its smallest one-dimensional table.
 fn example_query(spec: &Spec) -> String {
-    let one =
-        spec.workload.iter().flat_map(|t| t.cuboid.iter()).min_by_key(|level| level.of(&spec.cube).len());
+    // Sums from zero may have no counts beside them.
+    let (tables, figure) = match spec.summed().next().filter(|_| spec.workload.is_empty()) {
+        Some(amount) => (&amount.tables, format!("SUM({})", quoted(&amount.quantity.name))),
+        None => (&spec.workload, "COUNT(*)".to_owned()),
+    };
+    let one = tables.iter().flat_map(|t| t.cuboid.iter()).min_by_key(|level| level.of(&spec.cube).len());
     let from = quoted(&spec.name);
     match one {
-        None => format!("SELECT COUNT(*) FROM {from}"),
+        None => format!("SELECT {figure} FROM {from}"),
         Some(level) => {
             let name = quoted_level(&spec.cube, level);
-            format!("SELECT {name}, COUNT(*) FROM {from} GROUP BY {name}")
+            format!("SELECT {name}, {figure} FROM {from} GROUP BY {name}")
         }
     }
 }

@@ -10,7 +10,7 @@ use super::CompileError;
 use crate::answer::Best;
 use crate::answer::linear::Linear;
 use crate::answer::tell::pool::Combined;
-use crate::cube::{Cuboid, Filter, NoValue, Origin, Quantity, Weighing};
+use crate::cube::{Cuboid, Filter, MeasuredFrom, NoValue, Quantity, Weighing};
 use crate::exact::Rational;
 use crate::law::{LawError, NoiseLaw};
 use crate::ledger::cells::Cells;
@@ -298,7 +298,7 @@ pub(crate) fn spec_of_sums(
     if !sum.is_empty() && !counts {
         let free = spec.privacy.budget.noise().is_some_and(|(noise, _)| noise.is_pure());
         let needed = quantities.iter().any(|q| q.needs_count() && q.missing != NoValue::Skip);
-        if quantities.iter().any(|q| q.from == Origin::Zero) || !free && !weights && needed {
+        if quantities.iter().any(|q| q.from == MeasuredFrom::Zero) || !free && !weights && needed {
             asked.insert("count".into(), false.into());
         } else {
             let weight = toml::Table::from_iter([("count".to_owned(), toml::Value::from("1/10000"))]);

@@ -11,7 +11,7 @@ mod weighing;
 use super::tests::{released_by, released_from, spec};
 use crate::answer::{Answers, Evaluator};
 use crate::audit;
-use crate::cube::{Frame, Origin};
+use crate::cube::{Frame, MeasuredFrom};
 use crate::numeric::tries::tries;
 use crate::plan::{Neighbours, Noise, Plan, Subject};
 use crate::planner::{self, Look};
@@ -94,8 +94,8 @@ fn moves(plan: &Plan, frame: &Frame, cell: [usize; 2], code: Option<i64>) -> Vec
             (Subject::Sum(quantity), Some(code)) => {
                 let steps = quantity.steps() as i64;
                 match quantity.from {
-                    Origin::Middle => 2 * code.clamp(0, steps) - steps,
-                    Origin::Zero => code.clamp(0, steps) + quantity.low / quantity.step as i64,
+                    MeasuredFrom::Middle => 2 * code.clamp(0, steps) - steps,
+                    MeasuredFrom::Zero => code.clamp(0, steps) + quantity.low / quantity.step as i64,
                 }
             }
             (Subject::Squares(quantity), Some(code)) => {

@@ -84,7 +84,7 @@ pub(crate) fn counting(
         let quantity = &amount.quantity;
         let ends = cuts.first().zip(cuts.last());
         let Some((first, last)) = ends else { continue };
-        let step = quantity.step();
+        let step = 2.0 * quantity.grain();
         let bins = [first - step].into_iter().chain(cuts.iter().copied()).chain([last + step]);
         let mut dimension = Table::from_iter([
             ("name".to_owned(), quantity.name.clone().into()),
@@ -119,14 +119,14 @@ pub(crate) fn bounded(spec: &Spec, bounds: &[(&str, [f64; 2])]) -> Result<Spec, 
         };
         amount.insert("low".into(), number(*low));
         amount.insert("high".into(), number(*high));
-        amount.insert("step".into(), number(own.quantity.step()));
+        amount.insert("step".into(), number(2.0 * own.quantity.grain()));
     }
     let weights = text.get_mut("weights").and_then(Value::as_table_mut);
     let own = spec.amounts.iter().find(|a| a.quantity.weighing == Weighing::Weight);
     let given = own.and_then(|own| bounds.iter().find(|(name, _)| *name == own.quantity.name));
     if let (Some(weights), Some(own), Some((_, [_, high]))) = (weights, own, given) {
         weights.insert("high".into(), number(*high));
-        weights.insert("step".into(), number(own.quantity.step()));
+        weights.insert("step".into(), number(2.0 * own.quantity.grain()));
     }
     again(spec, &text)
 }

@@ -60,7 +60,8 @@ impl Prediction {
 
     /// The root of the mean variance over all that is asked.
     pub fn rms_error(&self) -> f64 {
-        (self.total / self.queries).sqrt()
+        // Of sums alone no counts are asked.
+        (self.total / self.queries.max(1.0)).sqrt()
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct SumErrors<'a> {
     /// The standard error of the sum of a cell: in the mean over cells, and at most.
     pub sum: (f64, f64),
     /// That of the mean of a cell of [`OF_ROWS`] rows: where it is what values are measured from, and at the bound that is further from there.
-    pub mean: Option<(f64, f64)>,
+    pub(crate) mean: Option<(f64, f64)>,
 }
 
 /// In cells of so many rows errors of means are told: they depend on it.

@@ -6,7 +6,7 @@ use super::keys::{Keys, Shape, Words, key, required, words};
 use super::read::{self, Fields, Value};
 use super::suggest;
 use super::types::{AmountSpec, MOST_FACTORS, Privacy};
-use crate::cube::{Cuboid, MOST_PLACES, MOST_STEPS, NoValue, Origin, Quantity, Weighing};
+use crate::cube::{Cuboid, MOST_PLACES, MOST_STEPS, MeasuredFrom, NoValue, Quantity, Weighing};
 use crate::exact::Rational;
 use crate::plan::{Measure, Table, Target};
 use std::sync::Arc;
@@ -373,7 +373,7 @@ fn one(
             places: u8::try_from(places).ok()?,
             missing,
             weighing,
-            from: Origin::Middle,
+            from: MeasuredFrom::Middle,
             unit: unit.clone(),
             description: description.clone(),
         })

@@ -5,7 +5,7 @@
 //! is to the furthest end, `|c| + h`. ∎ Where several amounts need one count, or a table asks for it, the middle may be better. So both are planned.
 
 use super::{AmountSpec, Spec};
-use crate::cube::{NoValue, Origin};
+use crate::cube::{MeasuredFrom, NoValue, Quantity, Weighing};
 use crate::exact::Rational;
 use crate::plan::{Plan, Table};
 use std::borrow::Cow;
@@ -29,7 +29,7 @@ impl Spec {
     /// The spec as a plan measures it: amounts are measured from zero that are so in the plan.
     pub(crate) fn measured(&self, plan: &Plan) -> Cow<'_, Spec> {
         let from_zero = |a: &AmountSpec| {
-            let own = |q: &Arc<_>| **q == a.quantity.measured_from(Origin::Zero);
+            let own = |q: &Arc<_>| **q == from_zero_of(&a.quantity);
             is_free(a) && plan.summed().any(|(q, _)| own(q))
         };
         match self.summed().any(from_zero) {
@@ -68,7 +68,7 @@ impl Spec {
                 }
             }
             if from_zero {
-                amount.quantity = Arc::new(amount.quantity.measured_from(Origin::Zero));
+                amount.quantity = Arc::new(from_zero_of(&amount.quantity));
             }
         }
         let kept = || wanted.iter().map(|w| !w.is_zero());
@@ -85,9 +85,14 @@ fn is_free(amount: &AmountSpec) -> bool {
     let quantity = &amount.quantity;
     quantity.needs_count()
         && quantity.missing != NoValue::Skip
-        && quantity.weighing.is_plain()
+        && quantity.weighing == Weighing::Plain
         && !amount.square
         && amount.exact.is_empty()
+}
+
+/// The same number, measured from zero.
+fn from_zero_of(quantity: &Quantity) -> Quantity {
+    Quantity { from: MeasuredFrom::Zero, ..quantity.clone() }
 }
 
 /// Whether a table of counts is the one that a table of sums needs.

@@ -29,7 +29,7 @@ pub use self::{
     frame::Frame,
     legend::{Concept, Legend, LevelLabels},
     level::Level,
-    quantity::{MOST_PLACES, MOST_STEPS, NoValue, Origin, Quantity, Weighing},
+    quantity::{MOST_PLACES, MOST_STEPS, MeasuredFrom, NoValue, Quantity, Weighing},
 };
 pub(crate) use dimension::Number;
 pub(crate) use filter::{MAX_WEIGHTS, TooIntricate, required_level};

@@ -5,7 +5,7 @@
 //! `SUM(value) = step/2 · Σt + middle · COUNT(value)`, and one row moves `Σt` by no more than the reach. From the middle that is half as far as
 //! from zero, where all values are on one side of it; what the count adds is had from the count's own noise.
 //!
-//! Where no count is asked for beside, noise that costs by its absolute size may make the two dearer than one sum from zero ([`Origin::Zero`]): then
+//! Where no count is asked for beside, noise that costs by its absolute size may make the two dearer than one sum from zero ([`MeasuredFrom::Zero`]): then
 //! `t = value/step` and `SUM(value) = step · Σt`.
 
 use crate::exact::Rational;
@@ -32,8 +32,8 @@ pub struct Quantity {
     #[serde(default, skip_serializing_if = "Weighing::is_plain")]
     pub weighing: Weighing,
     /// What values are measured from.
-    #[serde(default, skip_serializing_if = "Origin::is_middle")]
-    pub from: Origin,
+    #[serde(default, skip_serializing_if = "MeasuredFrom::is_middle")]
+    pub from: MeasuredFrom,
     /// What it is measured in, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
@@ -73,7 +73,7 @@ pub enum Weighing {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Origin {
+pub enum MeasuredFrom {
     /// The middle between the bounds, in halves of a step.
     #[default]
     Middle,
@@ -81,12 +81,12 @@ pub enum Origin {
     Zero,
 }
 
-impl Origin {
+impl MeasuredFrom {
     /// Every choice, with what it adds to the tag of [`NoValue`].
-    pub(crate) const TAGS: [(Origin, u8); 2] = [(Origin::Middle, 0), (Origin::Zero, 64)];
+    pub(crate) const TAGS: [(MeasuredFrom, u8); 2] = [(MeasuredFrom::Middle, 0), (MeasuredFrom::Zero, 64)];
 
     pub(crate) fn is_middle(&self) -> bool {
-        *self == Origin::Middle
+        *self == MeasuredFrom::Middle
     }
 }
 
@@ -95,8 +95,7 @@ impl Weighing {
     pub(crate) const TAGS: [(Weighing, u8); 3] =
         [(Weighing::Plain, 0), (Weighing::Weight, 16), (Weighing::Weighted, 32)];
 
-    /// Whether it is nothing to weights.
-    pub fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         *self == Weighing::Plain
     }
 }
@@ -186,7 +185,7 @@ impl Quantity {
                 "a weighted mean needs the weights of all rows, so none may be left out of sums".into()
             );
         }
-        if self.from == Origin::Zero && (self.missing == NoValue::Skip || !self.weighing.is_plain()) {
+        if self.from == MeasuredFrom::Zero && (self.missing == NoValue::Skip || !self.weighing.is_plain()) {
             return Err("it is measured from zero, and what is told beside it needs the middle".into());
         }
         Ok(())
@@ -213,8 +212,8 @@ impl Quantity {
     /// How far from the origin a value may be: how far one row moves the sum that is measured.
     pub fn reach(&self) -> u64 {
         match self.from {
-            Origin::Middle => self.steps(),
-            Origin::Zero => self.low.unsigned_abs().max(self.high.unsigned_abs()) / self.step.max(1),
+            MeasuredFrom::Middle => self.steps(),
+            MeasuredFrom::Zero => self.low.unsigned_abs().max(self.high.unsigned_abs()) / self.step.max(1),
         }
     }
 
@@ -240,31 +239,24 @@ impl Quantity {
     }
 
     /// What values are rounded to.
-    pub fn step(&self) -> f64 {
+    pub(crate) fn step(&self) -> f64 {
         self.scaled(self.step as f64)
     }
 
     /// What measured sums are multiplied by: half a step, or from zero a whole one.
     pub fn grain(&self) -> f64 {
         match self.from {
-            Origin::Middle => self.scaled(self.step as f64 / 2.0),
-            Origin::Zero => self.step(),
+            MeasuredFrom::Middle => self.scaled(self.step as f64 / 2.0),
+            MeasuredFrom::Zero => self.step(),
         }
     }
 
     /// What values are measured from.
     pub fn origin(&self) -> f64 {
         match self.from {
-            Origin::Middle => self.scaled((self.low as f64 + self.high as f64) / 2.0),
-            Origin::Zero => 0.0,
+            MeasuredFrom::Middle => self.scaled((self.low as f64 + self.high as f64) / 2.0),
+            MeasuredFrom::Zero => 0.0,
         }
-    }
-
-    /// How near the origin a value may be, and how far from it.
-    pub fn from_origin(&self) -> (f64, f64) {
-        let (low, high) = (self.low() - self.origin(), self.high() - self.origin());
-        let nearest = if low <= 0.0 && 0.0 <= high { 0.0 } else { low.abs().min(high.abs()) };
-        (nearest, low.abs().max(high.abs()))
     }
 
     /// A number for people, with as many decimal places as the bounds have.
@@ -305,18 +297,13 @@ impl Quantity {
 
     /// Whether sums need to know how many rows have a value.
     pub fn needs_count(&self) -> bool {
-        self.from == Origin::Middle && i128::from(self.low) + i128::from(self.high) != 0
-    }
-
-    /// The same number, measured from there.
-    pub fn measured_from(&self, from: Origin) -> Quantity {
-        Quantity { from, ..self.clone() }
+        self.from == MeasuredFrom::Middle && i128::from(self.low) + i128::from(self.high) != 0
     }
 
     /// The squares of the origin and of the furthest that a value is from it, both in parts of the largest absolute value: what the stakes of a
     /// sum's count and of its `Σt` are multiplied by.
     pub fn stakes(&self) -> Option<(Rational, Rational)> {
-        if self.from == Origin::Zero {
+        if self.from == MeasuredFrom::Zero {
             return Some((Rational::ZERO, Rational::ONE));
         }
         let (low, high) = (i128::from(self.low), i128::from(self.high));
@@ -339,7 +326,7 @@ mod tests {
             places: 0,
             missing: NoValue::Stop,
             weighing: Weighing::Plain,
-            from: Origin::Middle,
+            from: MeasuredFrom::Middle,
             unit: Some("EUR".into()),
             description: None,
         }
@@ -352,7 +339,7 @@ mod tests {
         assert_eq!((q.reach(), q.origin(), q.grain()), (2000, 100_000.0, 50.0));
         // Every value that rows may have is told by its steps from the middle.
         for a in [0.0, 100.0, 99_900.0, 100_000.0, 200_000.0] {
-            for q in [q.clone(), q.measured_from(Origin::Zero)] {
+            for q in [q.clone(), Quantity { from: MeasuredFrom::Zero, ..q.clone() }] {
                 let t = (a - q.origin()) / q.grain();
                 assert!(t.fract() == 0.0 && t.abs() <= q.reach() as f64);
                 assert_eq!(q.grain() * t + q.origin(), a);
@@ -364,7 +351,7 @@ mod tests {
         assert_eq!((even.reach(), even.needs_count()), (200, false));
         assert_eq!(even.stakes().unwrap(), (Rational::ZERO, Rational::ONE));
         // From zero one row is as far away as the end that is further, and no count is needed.
-        let zero = |low, high| Quantity { low, high, ..income() }.measured_from(Origin::Zero);
+        let zero = |low, high| Quantity { low, high, from: MeasuredFrom::Zero, ..income() };
         assert_eq!(
             [zero(0, 200_000), zero(-300_000, 100), zero(500, 600)].map(|q| q.reach()),
             [2000, 3000, 6]
@@ -392,7 +379,7 @@ mod tests {
         assert!(with(&|q| (q.low, q.missing) = (100, NoValue::Zero)));
         assert!(with(&|q| (q.low, q.weighing) = (100, Weighing::Weight)));
         assert!(with(&|q| (q.missing, q.weighing) = (NoValue::Skip, Weighing::Weighted)));
-        assert!(with(&|q| (q.missing, q.from) = (NoValue::Skip, Origin::Zero)));
-        assert!(with(&|q| (q.weighing, q.from) = (Weighing::Weight, Origin::Zero)));
+        assert!(with(&|q| (q.missing, q.from) = (NoValue::Skip, MeasuredFrom::Zero)));
+        assert!(with(&|q| (q.weighing, q.from) = (Weighing::Weight, MeasuredFrom::Zero)));
     }
 }

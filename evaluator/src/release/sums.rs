@@ -15,7 +15,7 @@
 use super::packing::{pack, skip, unpack};
 use super::possible::impossible;
 use super::{ReleaseError, codec, exact, wire};
-use crate::cube::{Cube, Cuboid, Frame, NoValue, Origin, Quantity, Weighing};
+use crate::cube::{Cube, Cuboid, Frame, MeasuredFrom, NoValue, Quantity, Weighing};
 use crate::plan::limits::cells;
 use crate::plan::{Channel, Form, Plan, Subject};
 use std::sync::Arc;
@@ -76,7 +76,7 @@ pub(super) fn encode(
     values.iter().for_each(|v| pack(v, &mut packed));
     let missing = NoValue::TAGS.iter().find(|(m, _)| *m == q.missing).map_or(0, |(_, tag)| *tag);
     let weighing = Weighing::TAGS.iter().find(|(w, _)| *w == q.weighing).map_or(0, |(_, tag)| *tag);
-    let from = Origin::TAGS.iter().find(|(from, _)| *from == q.from).map_or(0, |(_, tag)| *tag);
+    let from = MeasuredFrom::TAGS.iter().find(|(from, _)| *from == q.from).map_or(0, |(_, tag)| *tag);
     let own = as_rows(plan, channel);
     let asked = wire::encode_workload(&own, cube)?;
     let more = !channel.exact.is_empty() || asked.is_some();
@@ -120,7 +120,8 @@ pub(super) fn decode(bytes: &[u8], plan: &Plan, cube: &Cube) -> Result<Measured,
     let missing = NoValue::TAGS.iter().find(|(_, tag)| *tag == section.missing % 16).map(|(m, _)| *m);
     let weighing = section.missing / 16 % 4 * 16;
     let weighing = Weighing::TAGS.iter().find(|(_, tag)| *tag == weighing).map(|(w, _)| *w);
-    let from = Origin::TAGS.iter().find(|(_, tag)| *tag == section.missing / 64 * 64).map(|(from, _)| *from);
+    let from =
+        MeasuredFrom::TAGS.iter().find(|(_, tag)| *tag == section.missing / 64 * 64).map(|(from, _)| *from);
     let quantity = Quantity {
         name: section.name,
         low: section.low,
@@ -216,7 +217,7 @@ pub(super) fn each_once<'a>(subjects: impl Iterator<Item = &'a Subject> + Clone)
     if subjects.clone().any(squares) {
         return Err(invalid("squares of what has weights are not a variance"));
     }
-    if subjects.clone().any(|s| matches!(s, Subject::Squares(q) if q.from == Origin::Zero)) {
+    if subjects.clone().any(|s| matches!(s, Subject::Squares(q) if q.from == MeasuredFrom::Zero)) {
         return Err(invalid("its squares are not measured from the middle"));
     }
     for (i, subject) in subjects.clone().enumerate() {
@@ -269,7 +270,7 @@ pub(super) fn exact_alike(
             }
             continue;
         };
-        if of.from == Origin::Zero && !channel.exact.is_empty() {
+        if of.from == MeasuredFrom::Zero && !channel.exact.is_empty() {
             return Err(invalid("exact sums of it are not measured from the middle"));
         }
         let alike = |other: &Measured| {

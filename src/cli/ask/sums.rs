@@ -10,7 +10,7 @@ use crate::answer::sums::SumsAsked;
 use crate::answer::{AnswerError, Answers, QueryError};
 use crate::compile::Job;
 use crate::compile::asked::spec_of_sums;
-use crate::cube::{Cube, Cuboid, Origin, Quantity, Weighing};
+use crate::cube::{Cube, Cuboid, MeasuredFrom, Quantity, Weighing};
 use crate::exact::Rational;
 use crate::make::MakeError;
 use crate::planner::Look;
@@ -67,7 +67,7 @@ impl Asker<'_> {
         let plans: Vec<_> = plans.collect();
         let out = |q: &Quantity| plans.iter().flat_map(|plan| plan.summed()).any(|(own, _)| **own == *q);
         let as_out = |q: &Arc<Quantity>| {
-            let zero = q.measured_from(Origin::Zero);
+            let zero = Quantity { from: MeasuredFrom::Zero, ..(**q).clone() };
             if out(&zero) { Arc::new(zero) } else { q.clone() }
         };
         let quantities: Vec<_> = self.spec.amounts.iter().map(|a| as_out(&a.quantity)).collect();

@@ -31,10 +31,11 @@ pub(super) fn text(spec: &Spec, planned: &Planned) -> String {
             Weighing::Plain => ("sums of", "a sum", "counts"),
             Weighing::Weighted => ("weighted sums of", "a sum", "counts"),
         };
-        let head = format!(
-            "{what} {} ({share:.0} % of the budget; the rest of their noise is that of {rest})",
-            quantity.name
-        );
+        let others = match quantity.needs_count() {
+            true => format!("; the rest of their noise is that of {rest}"),
+            false => String::new(),
+        };
+        let head = format!("{what} {} ({share:.0} % of the budget{others})", quantity.name);
         out.push_str(&format!("\n{}\n", wrap(&head, 80, 2)));
         let exact = planned.plan.channel(&sums.subject).map_or(&[][..], |c| &c.exact);
         for e in errors(planned, sums, quantity) {

@@ -28,7 +28,7 @@ pub(super) fn ways() -> Vec<(&'static str, &'static str, Spec)> {
     let mut ways = vec![
         (pure, "base", asked(pure, BASE, &PAY, "")),
         (pure, "any", asked(pure, "", &[("-1000", "10")], "")),
-        (pure, "two", asked(pure, BASE, &[PAY[0]; 2], "[[table]]\nof = []\nweight = \"1/100\"\n")),
+        (pure, "two", asked(pure, BASE, &[PAY[0]; 2], "")),
     ];
     let clamped =
         asked(pure, BASE, &PAY, "").source.replace("step = 2", "step = 2\nmeasure_clamping = \"0.1\"");
@@ -37,7 +37,7 @@ pub(super) fn ways() -> Vec<(&'static str, &'static str, Spec)> {
     ways.push(("substitute", "base", asked(&changed, BASE, &PAY, "")));
     for (.., spec) in &ways {
         let planned = spec.choose(Look::Needed, &Watch::default()).unwrap().planned;
-        assert!(planned.plan.summed().all(|(q, _)| q.from == Origin::Zero));
+        assert!(planned.plan.summed().all(|(q, _)| q.from == MeasuredFrom::Zero));
     }
     ways
 }
@@ -45,7 +45,7 @@ pub(super) fn ways() -> Vec<(&'static str, &'static str, Spec)> {
 /// Whether each amount is measured from zero, and the weighted total of the plan.
 fn chosen(spec: &Spec) -> (Vec<bool>, f64) {
     let planned = spec.choose(Look::Needed, &Watch::default()).unwrap().planned;
-    let zero = planned.plan.summed().map(|(q, _)| q.from == Origin::Zero);
+    let zero = planned.plan.summed().map(|(q, _)| q.from == MeasuredFrom::Zero);
     (zero.collect(), planned.weighted_total())
 }
 
@@ -99,7 +99,10 @@ fn one_sum_costs_its_largest_value() {
         let answers = Answers::open(&made.sealed.path).unwrap();
         let plan = answers.release().plan(answers.cube()).unwrap();
         let (quantity, _) = plan.summed().next().unwrap();
-        assert_eq!((quantity.from, quantity.reach(), plan.rows().measurements.len()), (Origin::Zero, 500, 0));
+        assert_eq!(
+            (quantity.from, quantity.reach(), plan.rows().measurements.len()),
+            (MeasuredFrom::Zero, 500, 0)
+        );
         let scale = plan.measurements().next().unwrap().scale;
         assert_eq!(scale, Rational::whole(500));
         let table = answers.query("SELECT age, SUM(x0) FROM shop GROUP BY age", 0.9).unwrap();

@@ -2,7 +2,7 @@
 
 use super::aims::own_weights;
 use crate::answer::Evaluator;
-use crate::cube::{NoValue, Quantity};
+use crate::cube::{MeasuredFrom, NoValue, Quantity, Weighing};
 use crate::plan::{Objective, Subject, Table, Target};
 use crate::planner::planned::{Aimed, Planned, SumSpread};
 use crate::planner::request::Request;
@@ -29,9 +29,12 @@ impl Planned {
         (table, own): &(Table, (f64, f64)),
         rows: f64,
     ) -> Option<(f64, f64)> {
-        let (count, _) = self.of_count(quantity, table).filter(|_| quantity.weighing.is_plain())?;
+        let (count, _) = self.of_count(quantity, table).filter(|_| quantity.weighing == Weighing::Plain)?;
         // The errors of `grain · Σt + origin · n` and of n in `SUM/n`, which is m: `(grain · e_t + (origin − m) · e_n)/n`.
-        let (least, most) = quantity.from_origin();
+        let inside = quantity.from == MeasuredFrom::Middle || quantity.low <= 0 && 0 <= quantity.high;
+        let near = quantity.low.unsigned_abs().min(quantity.high.unsigned_abs()) / quantity.step.max(1);
+        let least = if inside { 0.0 } else { quantity.grain() * near as f64 };
+        let most = quantity.grain() * quantity.reach() as f64;
         let at = |apart: f64| {
             (quantity.grain() * quantity.grain() * own.0 + apart * apart * count) / (rows * rows)
         };

@@ -1,6 +1,6 @@
 //! What rows add to the cells of a table beside one: what they have of a number, or one where they have it.
 
-use crate::cube::{Origin, Quantity};
+use crate::cube::{MeasuredFrom, Quantity};
 use crate::plan::{Subject, subjects};
 #[cfg(feature = "faults")]
 use crate::planted::{self, Planted};
@@ -49,8 +49,10 @@ enum What {
 impl What {
     fn of_values(quantity: &Quantity) -> What {
         match quantity.from {
-            Origin::Middle => What::Values { times: 2, least: -(quantity.steps() as i64) },
-            Origin::Zero => What::Values { times: 1, least: quantity.low / quantity.step.max(1) as i64 },
+            MeasuredFrom::Middle => What::Values { times: 2, least: -(quantity.steps() as i64) },
+            MeasuredFrom::Zero => {
+                What::Values { times: 1, least: quantity.low / quantity.step.max(1) as i64 }
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ mod tests;
 pub(super) use scale::Scale;
 
 use super::error::Fault;
-use crate::cube::{NoValue, Origin, Quantity, Weighing};
+use crate::cube::{MeasuredFrom, NoValue, Quantity, Weighing};
 use crate::spec::MOST_FACTORS;
 use std::cmp::Ordering;
 use zeroize::Zeroize;
@@ -62,7 +62,7 @@ pub(super) fn nearer_end(lo: i64, hi: i64, cell: &[u8]) -> Option<i64> {
         places: 0,
         missing: NoValue::Stop,
         weighing: Weighing::Plain,
-        from: Origin::Middle,
+        from: MeasuredFrom::Middle,
         unit: None,
         description: None,
     };
