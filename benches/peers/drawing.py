@@ -93,7 +93,7 @@ def main():
         if args.only not in (None, name) or not make():
             continue
         out = f"{folder}/{name}.parquet"
-        made = [margins, "release", f"{folder}/{name}.toml", "--out", folder, "--ledger", f"{folder}/{name}.jsonl", "--insecure-seed", "1", "--replace"]
+        made = [margins, "release", f"{folder}/{name}.toml", "--out", folder, "--ledger", f"{folder}/{name}.jsonl", "--replace"]
         subprocess.run(made, check=True, capture_output=True)
         best = None
         for _ in range(args.rounds):
