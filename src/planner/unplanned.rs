@@ -24,7 +24,7 @@ impl Spec {
     /// The plan that is taken for its tables, and what it was taken from.
     pub(crate) fn choose(&self, look: Look, watch: &Watch) -> Result<Choice, Unplanned> {
         let middle = self.choose_so(look, watch);
-        let Some(spec) = self.from_zero() else { return middle };
+        let Some(spec) = self.all_from_zero() else { return middle };
         let zero = spec.choose_so(look, watch);
         let score = |spec: &Spec, choice: &Choice| Some(choice.planned.score(&spec.request()?));
         match (middle, zero) {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 impl Spec {
     /// The spec where all amounts that may be are measured from zero. `None` where none may be.
-    pub(crate) fn from_zero(&self) -> Option<Spec> {
+    pub(crate) fn all_from_zero(&self) -> Option<Spec> {
         let (noise, _) = self.privacy.budget.noise()?;
         let counts = self.counts()?;
         let silent = |table: &Table| {

@@ -54,7 +54,7 @@ pub(super) const KEYS: Keys = Keys {
             "count",
             "count = false",
             Shape::Truth,
-            "with `sum`: counts matter only as far as sums need them",
+            "with `sum`: counts matter only as far as sums need them. With `epsilon` a sum may be [measured from zero](methods/amounts.md#two-channels-are-enough) and need none: then the table tells neither counts nor means",
         ),
         shown(
             "weight",

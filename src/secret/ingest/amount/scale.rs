@@ -50,7 +50,7 @@ impl<'q> Scale<'q> {
             let times = *POWERS.get(places.saturating_sub(behind))?;
             let unit = *POWERS.get(behind.saturating_sub(places))?;
             let step = quantity.step.checked_mul(unit.unsigned_abs())?;
-            let length = step.checked_mul(most).unwrap_or(u64::MAX);
+            let length = step.saturating_mul(most);
             Some(Way { times, low: quantity.low.checked_mul(unit)?, step, length })
         };
         let mut ways = [None; DIGITS + 1];
