@@ -410,14 +410,16 @@ mod tests {
         }
     }
 
-    /// Components that reach the same level have weights of their own.
+    /// Components that are asked for beside the same levels have weights of their own.
     #[test]
     fn with_weights_of_their_own() {
-        let asked = "[[table]]\nof = [\"x.a\", \"s\"]\n[[table]]\nof = [\"x.b\"]\n[[table]]\nof = [\"x\"]\nweight = 3\n";
-        let rest = format!("{asked}[strategy]\nmeasure = \"residual\"\n");
-        let own = tellings_of(&planned(&rest).1.plan).own.unwrap();
-        assert_eq!((own.dimension, own.kinds.len()), (0, 2));
-        assert_eq!(compare(&rest), (18, 0));
+        let fine = "[[table]]\nof = [\"x.b\", \"s\", \"y\"]\n[[table]]\nof = [\"x\"]\nweight = 3\n";
+        for (tables, nodes) in [(X, 18), (fine, 16)] {
+            let rest = format!("{tables}[strategy]\nmeasure = \"residual\"\n");
+            let own = tellings_of(&planned(&rest).1.plan).own.unwrap();
+            assert_eq!((own.dimension, own.kinds.len()), (0, 2));
+            assert_eq!(compare(&rest), (nodes, 0));
+        }
     }
 
     /// Two trees: each node by the cell of the other that is known least well. Over whole tables they take a solution for every cell, and are left out.
