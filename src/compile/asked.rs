@@ -179,8 +179,7 @@ impl<'a> Question<'a> {
         budget = self.least(budget, there_is, &watched)?;
         let mut hair = 1.0 / FINE;
         loop {
-            // Short to write, and so a hair larger.
-            let Some(written) = round::up(budget).filter(|b| *b <= most) else {
+            let Some(written) = round::up(short(budget)).filter(|b| *b <= most) else {
                 return Ok(Need::Budget(most));
             };
             let Widest { figure, half, .. } = self.widest(Some(written.to_f64()), &all)?;
@@ -241,6 +240,13 @@ impl<'a> Question<'a> {
         }
         Ok(high)
     }
+}
+
+/// Of a budget what is short to write, and so a hair larger: accounts add up such numbers.
+fn short(budget: f64) -> f64 {
+    const BITS: i32 = 20;
+    let (mantissa, exponent) = libm::frexp(budget);
+    libm::ldexp(libm::ceil(libm::ldexp(mantissa, BITS)), exponent - BITS)
 }
 
 fn rows(request: &Request, figures: &[Linear]) -> Result<Rows, CompileError> {
