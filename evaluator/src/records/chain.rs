@@ -6,8 +6,9 @@
 //! once, since those that wait for the end of a sweep answer what is gone. There is no tree of cliques, and any tables may overlap.
 
 use super::exp::weights;
+use super::kinds::{Kinds, kind};
 use super::random::{Purpose, Stream};
-use super::shape::{Look, NEVER, Nodes, Shape, Sums, Target, barred, few, nothing, padded, views};
+use super::shape::{Look, NEVER, Nodes, Shape, Target, View, barred, few, nothing, padded, scored, views};
 use super::{CHUNK, RecordsError, share, start};
 use crate::watch::Watch;
 
@@ -94,16 +95,18 @@ impl<'a> Chain<'a> {
         let Chain { shape, way, .. } = self;
         let own = &shape.attributes[attribute].columns;
         let (_, views) = views(shape, attribute, &self.theta, &self.ones, &self.bars, way.threads);
-        let sizes: Vec<usize> = shape.sizes(own).map(padded).collect();
-        // So many records at once that what is added up for them stays near.
-        let piece = ((1 << 13) / sizes[0].max(1)).clamp(16, 512);
+        let size = padded(shape.columns[own[0]].size);
         let place = (sweep * shape.attributes.len() + attribute) as u64;
         let mut finest = std::mem::take(&mut nodes[own[0]]);
+        let laws = self.laws(attribute, &views, finest.len());
         share::each(way.threads, finest.chunks_mut(CHUNK).enumerate(), |(chunk, drawn)| {
             let mut stream = Stream::new(way.seed, Purpose::Sweep, place, chunk as u64);
+            let first = chunk * CHUNK;
+            if let Some(laws) = &laws {
+                return laws.draw(nodes, first, drawn, &mut stream);
+            }
             if own.len() == 1 {
-                let (size, first) = (shape.columns[own[0]].size, chunk * CHUNK);
-                let few: Option<Few> = match sizes[0] / 4 {
+                let few: Option<Few> = match size / 4 {
                     1 => Some(draw_few::<1>),
                     2 => Some(draw_few::<2>),
                     3 => Some(draw_few::<3>),
@@ -113,30 +116,37 @@ impl<'a> Chain<'a> {
                     _ => None,
                 };
                 if let Some(few) = few {
+                    let size = shape.columns[own[0]].size;
                     return few(&Look::all(&views, nodes), size, first, drawn, &mut stream);
                 }
             }
-            let mut sums = Sums::new(shape, attribute, piece);
-            for (at, drawn) in drawn.chunks_mut(piece).enumerate() {
-                let first = chunk * CHUNK + at * piece;
-                sums.add_up(&views, nodes, first..first + drawn.len());
-                let (fine, coarse) = sums.of.split_at_mut(1);
-                let scores = fine[0].chunks_exact_mut(sizes[0]);
-                for (i, (drawn, scores)) in drawn.iter_mut().zip(scores).enumerate() {
-                    for ((coarse, &c), &n) in coarse.iter().zip(&own[1..]).zip(&sizes[1..]) {
-                        let (coarse, up) = (&coarse[i * n..(i + 1) * n], &shape.columns[c].up);
-                        scores.iter_mut().zip(up).for_each(|(s, &up)| *s += coarse[up as usize]);
-                    }
-                    let unit = stream.unit();
-                    // Where all nodes are closed, given the others, the record stays as it is.
-                    if weights(scores) > NEVER / 2.0 {
-                        *drawn = pick(scores, unit);
-                    }
+            scored(shape, attribute, &views, nodes, first..first + drawn.len(), |i, scores| {
+                let unit = stream.unit();
+                // Where all nodes are closed, given the others, the record stays as it is.
+                if weights(scores) > NEVER / 2.0 {
+                    drawn[i] = pick(scores, unit);
                 }
-            }
+            });
         });
         nodes[own[0]] = finest;
         shape.roll_up(attribute, nodes);
+    }
+
+    /// The laws of an attribute, where there are fewer of them than records.
+    fn laws(&self, attribute: usize, views: &[View], records: usize) -> Option<Laws> {
+        let kinds = Kinds::of(self.shape, attribute, views, records)?;
+        let size = padded(self.shape.columns[self.shape.attributes[attribute].columns[0]].size);
+        let mut running = vec![0.0; kinds.len * size];
+        share::each(self.way.threads, running.chunks_mut(CHUNK * size).enumerate(), |(chunk, running)| {
+            let (first, some) = (chunk * CHUNK, running.len() / size);
+            scored(self.shape, attribute, views, &kinds.nodes, first..first + some, |law, scores| {
+                if weights(scores) > NEVER / 2.0 {
+                    run(scores);
+                    running[law * size..][..size].copy_from_slice(scores);
+                }
+            });
+        });
+        Some(Laws { kinds, size, running })
     }
 
     /// Moves θ of the tables that have an attribute towards what the records lack.
@@ -177,19 +187,54 @@ fn draw_few<const N: usize>(
     }
 }
 
+/// The law of an attribute for each kind of records.
+struct Laws {
+    kinds: Kinds,
+    size: usize,
+    /// The running sums of what the nodes weigh, kind by kind: all of them 0 where every node is closed.
+    running: Vec<f32>,
+}
+
+impl Laws {
+    /// Draws the attribute of records from a first one on.
+    fn draw(&self, nodes: &Nodes, first: usize, drawn: &mut [u32], stream: &mut Stream) {
+        let among = self.kinds.among(nodes);
+        for (i, drawn) in drawn.iter_mut().enumerate() {
+            let (law, unit) = (kind(&among, first + i) * self.size, stream.unit());
+            let law = &self.running[law..][..self.size];
+            if law[self.size - 1] > 0.0 {
+                *drawn = place(law, unit);
+            }
+        }
+    }
+}
+
 /// A node with probability in proportion to its weight.
 #[inline]
 fn pick(weights: &mut [f32], unit: f32) -> u32 {
+    run(weights);
+    place(weights, unit)
+}
+
+/// Puts the sum of it and all before it in the place of each number.
+#[inline]
+fn run(weights: &mut [f32]) {
     let mut sum = 0.0;
-    for w in &mut *weights {
+    for w in weights {
         sum += *w;
         *w = sum;
     }
-    let (at, mut below) = (unit * sum, 0);
-    for w in &*weights {
-        below += u32::from(*w <= at);
+}
+
+/// Where among running sums a part of the last of them lies.
+#[inline]
+fn place(running: &[f32], unit: f32) -> u32 {
+    let (at, mut below) = (unit * running.last().copied().unwrap_or(0.0), 0u32);
+    for sum in running {
+        // Nothing that might overflow: several are compared at a time.
+        below = below.wrapping_add(u32::from(*sum <= at));
     }
-    below.min(weights.len() as u32 - 1)
+    below.min(running.len() as u32 - 1)
 }
 
 #[cfg(test)]

@@ -22,9 +22,9 @@ fn exp(x: f32) -> f32 {
 #[inline]
 pub(super) fn weights(of: &mut [f32]) -> f32 {
     let larger = |m: f32, x: f32| if x > m { x } else { m };
-    let (lanes, rest) = of.as_chunks_mut::<4>();
+    let (lanes, rest) = of.as_chunks::<4>();
     let mut each = [f32::MIN; 4];
-    for x in &*lanes {
+    for x in lanes {
         for i in 0..4 {
             each[i] = larger(each[i], x[i]);
         }
@@ -33,15 +33,10 @@ pub(super) fn weights(of: &mut [f32]) -> f32 {
     for x in each {
         most = larger(most, x);
     }
-    for x in &*rest {
+    for x in rest {
         most = larger(most, *x);
     }
-    for x in lanes {
-        for i in 0..4 {
-            x[i] = exp(x[i] - most);
-        }
-    }
-    for x in rest {
+    for x in of {
         *x = exp(*x - most);
     }
     most

@@ -8,6 +8,7 @@
 //! | [`tree`] | which tables, and from which level of a tree areas are parted |
 //! | [`start`] | records drawn attribute by attribute |
 //! | [`chain`] | a Gibbs chain that learns: what no table says stays as random as it can be |
+//! | [`kinds`] | what is the same for many records is worked out once |
 //! | [`exact`] | tables published exactly are met exactly |
 //! | [`quench`] | what the chain leaves to chance is taken away |
 //! | [`amounts`] | what the release says of sums, and the amounts that records get |
@@ -30,6 +31,7 @@ mod chain;
 mod exact;
 mod exp;
 mod fit;
+mod kinds;
 mod likeness;
 mod numbers;
 mod quench;

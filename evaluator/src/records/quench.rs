@@ -4,8 +4,9 @@
 //! `r_t = e_t − c_t`; so the best v has the largest `Σ_t r_t(v)/s_t²`. It is looked for by all threads, among tables as they stood for so many records, and
 //! each move is weighed again, one record after the other, before it is made.
 
+use super::kinds::{Kinds, kind};
 use super::random::{Purpose, Stream};
-use super::shape::{Nodes, Shape, Sums, View, barred, padded, views};
+use super::shape::{Nodes, Shape, Sums, View, barred, padded, piece, scored, views};
 use super::{chain::Way, share};
 use crate::watch::Watch;
 
@@ -79,14 +80,20 @@ impl Quench {
         // What it costs to leave a node of each level.
         let mut leaving = vec![0.0f32; own.len()];
         tables.iter().zip(&views).for_each(|(&t, v)| leaving[v.level] += self.weights[t]);
-        let piece = ((1 << 13) / sizes[0].max(1)).clamp(16, 512);
+        let piece = piece(sizes[0]);
+        let kinds = Kinds::of(shape, attribute, &views, block(records.len()));
+        let kinds = kinds.filter(|_| own.len() == 1);
         let mut moved = 0;
         for block in records.chunks(block(records.len())) {
             if watch.is_stopped() {
                 return None;
             }
             let mut best = vec![0u32; block.len()];
+            let once = kinds.as_ref().map(|kinds| Once::of(shape, attribute, &views, kinds));
             share::each(way.threads, block.chunks(piece).zip(best.chunks_mut(piece)), |(block, best)| {
+                if let Some(once) = &once {
+                    return once.best(nodes, &nodes[own[0]], leaving[0], block, best);
+                }
                 let mut sums = Sums::new(shape, attribute, piece);
                 sums.add_up(&views, nodes, block.iter().map(|&r| r as usize));
                 let (fine, coarse) = sums.of.split_at_mut(1);
@@ -141,6 +148,38 @@ impl Quench {
             }
         }
         Some(moved)
+    }
+}
+
+/// Where records of each kind go best, as tables stand.
+struct Once<'a> {
+    kinds: &'a Kinds,
+    size: usize,
+    /// What every node gains, kind by kind.
+    scores: Vec<f32>,
+    /// The first of the best nodes of each kind.
+    best: Vec<u32>,
+}
+
+impl<'a> Once<'a> {
+    fn of(shape: &Shape, attribute: usize, views: &[View], kinds: &'a Kinds) -> Once<'a> {
+        let (mut scores, mut best) = (Vec::new(), Vec::with_capacity(kinds.len));
+        scored(shape, attribute, views, &kinds.nodes, 0..kinds.len, |_, own| {
+            best.push((1..own.len()).fold(0, |most, v| if own[v] > own[most] { v } else { most }) as u32);
+            scores.extend_from_slice(own);
+        });
+        Once { kinds, size: scores.len() / kinds.len.max(1), scores, best }
+    }
+
+    /// Where some records go: nowhere, unless the best node gains more than it costs to leave their own.
+    fn best(&self, nodes: &Nodes, own: &[u32], leaving: f32, records: &[u32], best: &mut [u32]) {
+        let among = self.kinds.among(nodes);
+        for (&record, best) in records.iter().zip(best) {
+            let (kind, now) = (kind(&among, record as usize), own[record as usize]);
+            let scores = &self.scores[kind * self.size..][..self.size];
+            let to = self.best[kind];
+            *best = if scores[to as usize] > scores[now as usize] + leaving { to } else { now };
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What records are fitted to, with nothing of a release left in it: columns of nodes, tables of them, and cells that are never drawn.
 
 use super::share;
+use std::ops::Range;
 
 /// A dimension of the records.
 #[derive(Debug, Clone)]
@@ -148,7 +149,7 @@ pub(super) struct View {
     /// How many nodes, filled up.
     size: usize,
     /// The other columns with their steps.
-    others: Vec<(usize, usize)>,
+    pub others: Vec<(usize, usize)>,
     pub values: Vec<f32>,
 }
 
@@ -260,6 +261,38 @@ impl Sums {
     }
 }
 
+/// Adds up what the views say of each node of an attribute, and hands it over record by record.
+pub(super) fn scored(
+    shape: &Shape,
+    attribute: usize,
+    views: &[View],
+    nodes: &Nodes,
+    records: Range<usize>,
+    mut then: impl FnMut(usize, &mut [f32]),
+) {
+    let own = &shape.attributes[attribute].columns;
+    let sizes: Vec<usize> = shape.sizes(own).map(padded).collect();
+    let piece = piece(sizes[0]).min(records.len());
+    let mut sums = Sums::new(shape, attribute, piece);
+    for first in records.clone().step_by(piece.max(1)) {
+        let some = first..(first + piece).min(records.end);
+        sums.add_up(views, nodes, some.clone());
+        let (fine, coarse) = sums.of.split_at_mut(1);
+        for ((i, record), scores) in some.enumerate().zip(fine[0].chunks_exact_mut(sizes[0])) {
+            for ((coarse, &c), &n) in coarse.iter().zip(&own[1..]).zip(&sizes[1..]) {
+                let (coarse, up) = (&coarse[i * n..(i + 1) * n], &shape.columns[c].up);
+                scores.iter_mut().zip(up).for_each(|(s, &up)| *s += coarse[up as usize]);
+            }
+            then(record - records.start, scores);
+        }
+    }
+}
+
+/// So many records at once that what is added up for them, of so many nodes each, stays near.
+pub(super) fn piece(size: usize) -> usize {
+    ((1 << 13) / size.max(1)).clamp(16, 512)
+}
+
 /// A view as it is looked at for one record after the other.
 pub(super) struct Look<'a> {
     values: &'a [f32],
@@ -304,14 +337,11 @@ pub(super) fn nothing<const N: usize>(size: usize) -> [Lanes; N] {
     std::array::from_fn(|lane| std::array::from_fn(|i| if lane * 4 + i < size { 0.0 } else { NEVER }))
 }
 
-/// Adds numbers to as many.
+/// Adds numbers to as many. Four are read before four are written: else they are added one by one, as the ones might lie among the others.
 #[inline(always)]
 fn add(to: &mut [f32], from: &[f32]) {
-    let (to, from) = (to.as_chunks_mut::<4>().0, from.as_chunks::<4>().0);
-    let from = &from[..to.len()];
-    for (lane, to) in to.iter_mut().enumerate() {
-        for i in 0..4 {
-            to[i] += from[lane][i];
-        }
+    for (to, from) in to.as_chunks_mut::<4>().0.iter_mut().zip(from.as_chunks::<4>().0) {
+        let (a, b) = (*to, *from);
+        *to = [a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]];
     }
 }

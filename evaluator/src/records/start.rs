@@ -91,31 +91,37 @@ impl<'a> Bars<'a> {
 pub(super) fn start(shape: &Shape, rows: usize, seed: u64, threads: usize) -> Result<Nodes, RecordsError> {
     let (running, bars) = (running(shape), Bars::new(shape));
     let k = shape.attributes.len();
-    let mut drawn = vec![0u32; rows * k];
+    let mut finest: Nodes = vec![vec![0; rows]; k];
+    let mut parts: Vec<Vec<&mut [u32]>> = (0..rows.div_ceil(CHUNK)).map(|_| Vec::with_capacity(k)).collect();
+    for column in &mut finest {
+        parts.iter_mut().zip(column.chunks_mut(CHUNK)).for_each(|(part, own)| part.push(own));
+    }
     let failed = std::sync::atomic::AtomicBool::new(false);
-    share::each(threads, drawn.chunks_mut((CHUNK * k).max(1)).enumerate(), |(chunk, records)| {
+    share::each(threads, parts.into_iter().enumerate(), |(chunk, mut part)| {
         let mut stream = Stream::new(seed, Purpose::Start, chunk as u64, 0);
-        for record in records.chunks_exact_mut(k) {
+        let mut record = vec![0u32; k];
+        for i in 0..part.first().map_or(0, |own| own.len()) {
             let done = (0..TRIES).any(|_| {
                 for (node, sums) in record.iter_mut().zip(&running) {
                     let at = stream.fine() * sums.last().copied().unwrap_or(1.0);
                     *node = sums.partition_point(|s| *s <= at).min(sums.len() - 1) as u32;
                 }
-                !bars.closed(record, k)
+                !bars.closed(&record, k)
             });
-            if !done && !bars.search(&mut stream, record) {
+            if !done && !bars.search(&mut stream, &mut record) {
                 failed.store(true, std::sync::atomic::Ordering::Relaxed);
                 return;
             }
+            part.iter_mut().zip(&record).for_each(|(own, node)| own[i] = *node);
         }
     });
     if failed.into_inner() {
         return Err(RecordsError::Closed);
     }
-    let mut nodes: Nodes = shape.columns.iter().map(|_| vec![0; rows]).collect();
-    for (a, attribute) in shape.attributes.iter().enumerate() {
-        let finest = &mut nodes[attribute.columns[0]];
-        finest.iter_mut().zip(drawn.iter().skip(a).step_by(k)).for_each(|(to, from)| *to = *from);
+    let mut nodes: Nodes = shape.columns.iter().map(|_| Vec::new()).collect();
+    for (a, (attribute, own)) in shape.attributes.iter().zip(finest).enumerate() {
+        attribute.columns[1..].iter().for_each(|&c| nodes[c] = vec![0; rows]);
+        nodes[attribute.columns[0]] = own;
         shape.roll_up(a, &mut nodes);
     }
     Ok(nodes)

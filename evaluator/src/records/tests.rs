@@ -220,6 +220,24 @@ fn threads_change_nothing_and_seeds_do() {
     assert_eq!(&blake3::hash(&bytes).to_hex()[..16], "48e8a339455baac7");
 }
 
+/// A long chain has more records than kinds, a short one does not: it works everything out record by record, and both begin with the same records.
+#[test]
+fn what_is_worked_out_once_is_what_each_record_would_get() {
+    let mut dice = Dice::new(31);
+    for _ in 0..tries(5, 20) {
+        let (shape, rows) = random(&mut dice);
+        let second = |records: usize| {
+            let mut nodes = fitted(&shape, rows, 4, 1);
+            let mut chain = chain::Chain::new(&shape, chain::Way { seed: 4, threads: 2, rows });
+            (0..3).for_each(|sweep| assert!(chain.sweep(&mut nodes, sweep, &Watch::default())));
+            chain.second(records, 3, &Watch::default()).unwrap()
+        };
+        for (long, short) in second(CHUNK + 1000).into_iter().zip(second(1)) {
+            assert_eq!(long[..1], short);
+        }
+    }
+}
+
 #[test]
 fn odd_shapes() {
     // One attribute of one category; nobody; all estimates below 0.
