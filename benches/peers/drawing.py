@@ -109,7 +109,7 @@ def main():
         print(rows[-1], end="", flush=True)
     text = f"""{BEGIN}
 
-`margins records` with two threads, to Parquet; the release is made before. The best of {args.rounds} rounds, beside other programs on the machine: [`benches/peers/drawing.py`](../benches/peers/drawing.py). The gap is that
+`margins records` with two threads, to Parquet; the release is made before. {'The best of ' + str(args.rounds) + ' rounds' if args.rounds > 1 else 'One round'}, beside other programs on the machine: [`benches/peers/drawing.py`](../benches/peers/drawing.py). The gap is that
 of the table that is worst off: the mean gap between records and estimates over the standard error.
 
 | release | records | tables | processor s | wall s | peak MB | gap |
