@@ -100,6 +100,36 @@ impl Content {
             );
             audit.add("zeros", Passed, detail);
         }
+        self.check_beside(audit, release, whole.as_ref().ok())?;
+        if let Some(r) = &manifest.recipient {
+            let all = &r.joint_cost;
+            let detail = format!(
+                "{}'s copy, one of {} ({}); all together cost {} = {:.12}, recomputed. {}",
+                r.name,
+                r.copies,
+                r.mode,
+                all.currency.symbol(),
+                all.amount.to_f64(),
+                r.note
+            );
+            audit.add("recipient", Passed, detail);
+            named(audit, release, &manifest.about.name, &r.name);
+        }
+        match total(cube, plan, &stored) {
+            Ok(()) => audit.add("answers", Passed, "a query is answered, with the law of its error".into()),
+            Err(why) => audit.add("answers", Failed, format!("no query is answered: {why}")),
+        }
+        Ok(())
+    }
+
+    /// The numbers beside counts: sums, what was moved to their bounds, units with more rows than count.
+    fn check_beside(
+        &self,
+        audit: &mut Audit,
+        release: &Release,
+        cost: Option<&cost::Cost>,
+    ) -> Result<(), ReleaseError> {
+        let (cube, plan) = (&self.cube, &self.plan);
         for (channel, values, _) in release.beside(&plan.of_rows(), cube)? {
             let frame = Frame::new(cube, &plan.levels);
             let alone = |i| cost::measurement_cost(plan, &frame, i).ok().map(|(_, cost)| cost);
@@ -109,7 +139,7 @@ impl Content {
                     Subject::Below(_) => format!("below {low}"),
                     _ => format!("beyond {high}"),
                 };
-                let both = whole.as_ref().ok().and_then(|cost| cost.of_ends(plan, quantity));
+                let both = cost.and_then(|cost| cost.of_ends(plan, quantity));
                 let (scale, price) = both
                     .map_or((String::new(), f64::NAN), |(scale, cost)| (scale.to_string(), cost.to_f64()));
                 let detail = format!(
@@ -137,24 +167,6 @@ impl Content {
                 );
                 audit.add(channel.subject.name(), Passed, detail);
             }
-        }
-        if let Some(r) = &manifest.recipient {
-            let all = &r.joint_cost;
-            let detail = format!(
-                "{}'s copy, one of {} ({}); all together cost {} = {:.12}, recomputed. {}",
-                r.name,
-                r.copies,
-                r.mode,
-                all.currency.symbol(),
-                all.amount.to_f64(),
-                r.note
-            );
-            audit.add("recipient", Passed, detail);
-            named(audit, release, &manifest.about.name, &r.name);
-        }
-        match total(cube, plan, &stored) {
-            Ok(()) => audit.add("answers", Passed, "a query is answered, with the law of its error".into()),
-            Err(why) => audit.add("answers", Failed, format!("no query is answered: {why}")),
         }
         Ok(())
     }
