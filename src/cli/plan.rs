@@ -416,8 +416,10 @@ fn foot(planned: &Planned) -> String {
         figure(p.rms_error()),
         figure(p.max.sqrt())
     );
-    let (total, spent) = (output::wrapped(&total, 2), output::spent(planned.cost.total));
-    format!("\n{total}\nspends {spent} of {}{case}\n{proof}", planned.plan.budget.shown())
+    // A plan may be of sums alone.
+    let total = if p.cells > 0.0 { output::wrapped(&total, 2) + "\n" } else { String::new() };
+    let spent = output::spent(planned.cost.total);
+    format!("\n{total}spends {spent} of {}{case}\n{proof}", planned.plan.budget.shown())
 }
 
 /// What the same ε would give with a δ: pure ε-DP is a choice, and this is its price.
@@ -498,8 +500,12 @@ fn targets(spec: &Spec, planned: &Planned, targets: &Targets, (whose, all): (&st
 
 /// Tables shown unless all are asked for.
 const SHOWN: usize = 40;
+
 fn tables(request: &Request, planned: &Planned, margins: &Margins, all: bool) -> String {
     let p = &planned.plan;
+    if p.rows().workload.is_empty() {
+        return "  no counts are told: sums alone\n".into();
+    }
     let shown = if all { p.rows().workload.len() } else { p.rows().workload.len().min(SHOWN) };
     let beyond = asked::of(p);
     let mut normal = false;

@@ -234,6 +234,10 @@ fn measured(planned: &Planned, values: u64) -> String {
         0 => String::new(),
         n => format!("          and those of sums in {}\n", counted(n, "group")),
     };
+    if plan.rows().workload.is_empty() {
+        let how = format!("({}, {} budgets)", plan.measure.name(), plan.budgets.name());
+        return format!("measured  sums alone, in {} {how}\n", counted(groups(plan), "group"));
+    }
     format!(
         "measured  {} noisy integers in {} ({}, {} budgets)\n{beside}answers   {}, {} cells, root-mean-square error {}\n",
         grouped(values),

@@ -81,23 +81,29 @@ pub(super) fn of_tables(answers: &Answers) -> Vec<String> {
             ));
         }
     }
-    asked.extend(of_amounts(answers, &from));
-    asked.retain(|sql| answers.ask(sql, &Options::at(0.95)).is_ok());
+    let told = |sql: &String| answers.ask(sql, &Options::at(0.95)).is_ok();
+    asked.retain(told);
+    asked.extend(of_amounts(answers, &from).into_iter().find(told));
     asked
 }
 
-/// One question about the first number that is summed, by the level of its tables that has the fewest categories.
-fn of_amounts(answers: &Answers, from: &str) -> Option<String> {
+/// Questions about the first number that is summed, by the level of its tables that has the fewest categories: with means, and without, where no counts are told.
+fn of_amounts(answers: &Answers, from: &str) -> Vec<String> {
     let cube = answers.cube();
-    let plan = answers.release().plan(cube).ok()?;
-    let (quantity, tables) = plan.summed().find(|(quantity, _)| quantity.weighing != Weighing::Weight)?;
+    let Ok(plan) = answers.release().plan(cube) else { return Vec::new() };
+    let Some((quantity, tables)) = plan.summed().find(|(quantity, _)| quantity.weighing != Weighing::Weight)
+    else {
+        return Vec::new();
+    };
     let small = tables.iter().filter(|t| cube.cells(&t.cuboid).is_some_and(|n| n <= CELLS));
     let tables: Vec<Vec<Level>> = small.map(|t| t.cuboid.iter().collect()).collect();
-    let figures = format!("AVG({0}), SUM({0})", name(&quantity.name));
-    let Some(group) = smallest(cube, tables.iter()).map(|l| level_name(cube, l)) else {
-        return Some(format!("SELECT {figures} FROM {from}"));
+    let name = name(&quantity.name);
+    let group = smallest(cube, tables.iter()).map(|l| level_name(cube, l));
+    let question = |figures: String| match &group {
+        None => format!("SELECT {figures} FROM {from}"),
+        Some(group) => format!("SELECT {group}, {figures} FROM {from} GROUP BY {group}"),
     };
-    Some(format!("SELECT {group}, {figures} FROM {from} GROUP BY {group}"))
+    vec![question(format!("AVG({name}), SUM({name})")), question(format!("SUM({name})"))]
 }
 
 /// How the key of a projection is asked for. A key that can be any text is for the reader to name.

@@ -160,7 +160,9 @@ impl Display for Description {
             }
         }
         if !self.amounts.is_empty() {
-            writeln!(f, "\nAmounts: SUM, AVG and COUNT of")?;
+            // Sums that were measured from zero have no counts beside them, and so no means.
+            let told = if self.tables.is_empty() { "SUM" } else { "SUM, AVG and COUNT" };
+            writeln!(f, "\nAmounts: {told} of")?;
         }
         for amount in &self.amounts {
             let about = amount.description.as_ref().map_or(String::new(), |d| format!(" {d}."));
@@ -176,8 +178,10 @@ impl Display for Description {
                 None => "Tables, and all that can be summed from them".to_owned(),
             }
         };
-        writeln!(f, "\n{what}")?;
-        tables(f, &self.tables, self.level, self.more_tables)?;
+        if !self.tables.is_empty() || self.amounts.is_empty() {
+            writeln!(f, "\n{what}")?;
+            tables(f, &self.tables, self.level, self.more_tables)?;
+        }
         for amount in &self.amounts {
             let unit = amount.unit.as_ref().map_or(String::new(), |u| format!(", in {u}"));
             match amount.weighing {
