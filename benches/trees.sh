@@ -52,6 +52,8 @@ others = [("race", plain(63)), ("hispanic", plain(2)), ("adult", plain(2))]
 cells = ["race", "hispanic", "adult"]
 for name, measure in [("census", "residual"), ("census-queries", "queries"), ("census-hierarchy", "hierarchy")]:
     spec(name, [("blocks", what)] + others, [cells] + [[l] + cells for l in levels], measure=measure)
+fewer = [cells, [levels[0]] + cells, [levels[1], "race", "adult"], [levels[2], "race"], [levels[3]]]
+spec("census-kinds", [("blocks", what)] + others, fewer)
 
 levels, what = geo("leaves", [10, 300, 4000, 60000])
 sizes = [10, 300, 4000, 60000]
@@ -68,7 +70,7 @@ def crossed(name, towns, classes):
 crossed("small", [8, 60, 400], [20, 90, 600])
 crossed("large", [8, 150, 2000], [20, 120, 800])
 PY
-for name in census census-queries census-hierarchy alone alone-queries alone-alike small large; do
+for name in census census-kinds census-queries census-hierarchy alone alone-queries alone-alike small large; do
     echo "$name"
     python3 -c "import resource, subprocess, sys
 subprocess.run(sys.argv[1:])
