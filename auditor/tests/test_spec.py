@@ -380,11 +380,11 @@ def test_sums_from_zero(tmp_path):
     mine, theirs = outcomes(path)
     assert mine == theirs and Report(str(path)).verdict == "verified"
     question = "SELECT sex, SUM(pay) FROM sums GROUP BY sex"
-    rows = json.loads(margins("query", path, question, "--json").stdout)["rows"]
+    rows = json.loads(generate.run("query", path, question, "--json").stdout)["rows"]
     for row, own in zip(rows, ask(path, question), strict=True):
         assert all(abs(row[key] - own[key]) < 1e-9 * row["std_error"] for key in ("estimate", "std_error"))
     for count in ("COUNT(*)", "AVG(pay)"):
-        assert margins("query", path, f"SELECT {count} FROM sums").returncode == 2
+        assert generate.run("query", path, f"SELECT {count} FROM sums").returncode == 2
         with pytest.raises(Refused):
             ask(path, f"SELECT {count} FROM sums")
     for section, manifest in [(True, False), (False, True), (True, True)]:

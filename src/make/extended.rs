@@ -4,7 +4,7 @@ use super::MakeError;
 use crate::answer::{Answers, agreeing};
 use crate::compile::extending;
 use crate::cube::{Quantity, Weighing};
-use crate::plan::Mode;
+use crate::plan::{Mode, Plan};
 use crate::release::keys::SigningKey;
 use crate::spec::{Spec, Unit, read_otherwise};
 use crate::visible::visible;
@@ -84,6 +84,25 @@ fn other_numbers(out: &Answers, spec: &Spec) -> Option<String> {
         }
         (None, None) => None,
         _ => Some("one of them weighs rows, and the other does not".into()),
+    }
+}
+
+/// Refuses a plan that measures an amount from elsewhere than the release does: what both say of it is never taken together.
+pub(super) fn from_elsewhere(plan: &Plan, file: &Path) -> Result<(), MakeError> {
+    let out = Answers::open(file).map_err(|e| MakeError::about(file, &e))?;
+    let Ok(there) = out.release().plan(out.cube()) else { return Ok(()) };
+    let same =
+        |q: &Quantity, other: &Quantity| q.name.eq_ignore_ascii_case(&other.name) && q.from == other.from;
+    let known = |q: &Quantity| there.summed().any(|(other, _)| q.name.eq_ignore_ascii_case(&other.name));
+    let elsewhere = |q: &&Arc<Quantity>| known(q) && !there.summed().any(|(other, _)| same(q, other));
+    match plan.summed().map(|(quantity, _)| quantity).find(elsewhere) {
+        None => Ok(()),
+        Some(quantity) => Err(MakeError::Wrong(format!(
+            "{} cannot be extended by this spec: one of them measures {} from zero and the other from the middle of its bounds, so the two are never asked \
+             together. Ask for counts beside its sums in both, or in neither (count = false)",
+            visible(&file.display().to_string()),
+            quantity.name
+        ))),
     }
 }
 

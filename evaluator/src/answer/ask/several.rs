@@ -20,13 +20,14 @@ use super::union;
 use crate::answer::error::QueryError;
 use crate::answer::tell::open::Answers;
 use crate::answer::tell::{Teller, pool::Pooled};
-use crate::cube::{Level, Weighing};
+use crate::cube::{Level, Quantity, Weighing};
 use crate::plan::Mode;
 use crate::release::{Dataset, Release, SignerKind};
 use crate::render::{Explained, Naming, ResultTable};
 use crate::sql::meaning::Meaning;
 use crate::sql::{Query, SelectColumn};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// Releases of one dataset. With a single one, the same as that one.
 pub struct Several {
@@ -289,7 +290,7 @@ fn means_the_same(read: &[(&Answers, Query)]) -> Result<(), QueryError> {
     let mut meanings = read.iter().map(|(r, q)| (*r, q, Meaning::of(r.cube(), q)));
     let Some((one, query, first)) = meanings.next() else { return Ok(()) };
     for (release, other, meaning) in meanings {
-        let unlike = first.unlike(&meaning).or_else(|| numbers_differ(query, other)).or_else(|| {
+        let unlike = numbers_differ(query, other).or_else(|| first.unlike(&meaning)).or_else(|| {
             let left_out =
                 |q: &Query| -> Vec<Vec<String>> { q.left_out.iter().map(|l| l.categories.clone()).collect() };
             let same = query.columns.len() == other.columns.len() && left_out(query) == left_out(other);
@@ -304,6 +305,19 @@ fn means_the_same(read: &[(&Answers, Query)]) -> Result<(), QueryError> {
 
 /// In what the numbers that a query adds up differ between two releases, if they do: their truths are different ones then.
 fn numbers_differ(one: &Query, other: &Query) -> Option<String> {
+    let of = |query: &'_ Query| -> Vec<_> {
+        query.aggregates.iter().filter_map(|a| a.subject.quantity().cloned()).collect()
+    };
+    let theirs = of(other);
+    let elsewhere =
+        |a: &Arc<Quantity>| theirs.iter().any(|b| a.name.eq_ignore_ascii_case(&b.name) && a.from != b.from);
+    // The one needs counts, and the other has none: their figures are not even as many.
+    if let Some(sum) = of(one).iter().find(|a| elsewhere(a)) {
+        return Some(format!(
+            "measure {} from different origins, the middle of its bounds and zero",
+            sum.name
+        ));
+    }
     let pairs = one.aggregates.iter().zip(&other.aggregates).map(|(a, b)| (&a.subject, &b.subject));
     let (a, b) = pairs.into_iter().find(|(a, b)| !a.is_alike(b))?;
     Some(match (a.quantity(), b.quantity()) {
