@@ -62,6 +62,11 @@ impl OfSums {
 impl Asker<'_> {
     /// A question of the spec's amounts, if it is one.
     pub(super) fn sums_of(&self, sql: &str) -> Result<Option<OfSums>, Failure> {
+        // Where rows have weights even a count of rows is a sum.
+        let weighted = self.spec.amounts.iter().any(|a| a.quantity.weighing == Weighing::Weight);
+        if self.spec.amounts.is_empty() || !weighted && Query::parse(sql, &self.spec.cube).is_ok() {
+            return Ok(None);
+        }
         // As what is out measures them: from the middle or from zero.
         let plans = self.releases.iter().filter_map(|out| out.release().plan(out.cube()).ok());
         let plans: Vec<_> = plans.collect();
@@ -71,11 +76,6 @@ impl Asker<'_> {
             if out(&zero) { Arc::new(zero) } else { q.clone() }
         };
         let quantities: Vec<_> = self.spec.amounts.iter().map(|a| as_out(&a.quantity)).collect();
-        // Where rows have weights even a count of rows is a sum.
-        let weighted = quantities.iter().any(|q| q.weighing == Weighing::Weight);
-        if quantities.is_empty() || !weighted && Query::parse(sql, &self.spec.cube).is_ok() {
-            return Ok(None);
-        }
         let (cube, name, sql) = (self.spec.cube.clone(), self.spec.name.clone(), sql.to_owned());
         let asked = OfSums { cube, quantities, name, sql };
         Ok(asked.read()?.is_some().then_some(asked))
