@@ -2,17 +2,24 @@
 
 use super::MakeError;
 use crate::answer::{Answers, agreeing};
-use crate::compile::extending;
+use crate::compile::{Job, extending};
 use crate::cube::{Quantity, Weighing};
 use crate::plan::{Mode, Plan};
+use crate::planner::Look;
 use crate::release::keys::SigningKey;
 use crate::spec::{Spec, Unit, read_otherwise};
 use crate::visible::visible;
+use crate::watch::Watch;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The spec of what is missing beside a release that is out, and the tables that it tells well enough.
-pub(super) fn extended(spec: &Spec, file: &Path, key: &SigningKey) -> Result<(Spec, Vec<String>), MakeError> {
+/// The spec of what is missing beside a release that is out, the tables that it tells well enough, and what was planned: where amounts are, how they are measured must fit.
+pub(super) fn extended(
+    spec: &Spec,
+    file: &Path,
+    key: &SigningKey,
+    watch: &Watch,
+) -> Result<(Spec, Option<Job>, Vec<String>), MakeError> {
     let out = Answers::open(file).map_err(|e| MakeError::about(file, &e))?;
     let (manifest, name) = (out.release().manifest(), visible(&file.display().to_string()).into_owned());
     let refuse =
@@ -50,22 +57,32 @@ pub(super) fn extended(spec: &Spec, file: &Path, key: &SigningKey) -> Result<(Sp
     if let Some(why) = read_otherwise(out.release(), spec) {
         return refuse(why);
     }
-    if let Some(why) = other_numbers(&out, spec) {
+    let plan = out.release().plan(out.cube()).ok();
+    if let Some(why) = plan.as_ref().and_then(|there| other_numbers(there, spec)) {
         return refuse(why);
     }
-    match extending::missing(spec, spec.file.as_deref().unwrap_or(Path::new("")), &out)? {
-        Some(missing) => Ok((Spec { file: spec.file.clone(), ..missing.spec }, missing.known)),
-        None => Err(MakeError::Refused(format!(
+    let Some(missing) = extending::missing(spec, spec.file.as_deref().unwrap_or(Path::new("")), &out)? else {
+        return Err(MakeError::Refused(format!(
             "nothing is missing: {name} tells every table of this spec as precisely as its margin asks"
-        ))),
+        )));
+    };
+    let spec = Spec { file: spec.file.clone(), ..missing.spec };
+    let job = match spec.summed().next() {
+        None => None,
+        Some(_) => Some(Job::watched(&spec, Look::Needed, watch)?),
+    };
+    if let (Some(Job::Tables(choice)), Some(there)) = (&job, &plan)
+        && let Some(why) = from_elsewhere(&choice.planned.plan, there)
+    {
+        return refuse(why);
     }
+    Ok((spec, job, missing.known))
 }
 
 /// In what a number of the spec is another one than that of its name in the release, or rows are weighed otherwise: what both then say of it is never taken together.
-fn other_numbers(out: &Answers, spec: &Spec) -> Option<String> {
-    let plan = out.release().plan(out.cube()).ok()?;
+fn other_numbers(plan: &Plan, spec: &Spec) -> Option<String> {
     // What is missing is measured from where the release measures it.
-    let here = spec.measured(&plan).request()?.sums;
+    let here = spec.measured(plan).request()?.sums;
     let there: Vec<&Arc<Quantity>> = plan.channels.iter().filter_map(|c| c.subject.quantity()).collect();
     let weight = |q: &&Arc<Quantity>| q.weighing == Weighing::Weight;
     let own = here.iter().map(|sum| &sum.quantity);
@@ -87,23 +104,19 @@ fn other_numbers(out: &Answers, spec: &Spec) -> Option<String> {
     }
 }
 
-/// Refuses a plan that measures an amount from elsewhere than the release does: what both say of it is never taken together.
-pub(super) fn from_elsewhere(plan: &Plan, file: &Path) -> Result<(), MakeError> {
-    let out = Answers::open(file).map_err(|e| MakeError::about(file, &e))?;
-    let Ok(there) = out.release().plan(out.cube()) else { return Ok(()) };
-    let same =
-        |q: &Quantity, other: &Quantity| q.name.eq_ignore_ascii_case(&other.name) && q.from == other.from;
-    let known = |q: &Quantity| there.summed().any(|(other, _)| q.name.eq_ignore_ascii_case(&other.name));
-    let elsewhere = |q: &&Arc<Quantity>| known(q) && !there.summed().any(|(other, _)| same(q, other));
-    match plan.summed().map(|(quantity, _)| quantity).find(elsewhere) {
-        None => Ok(()),
-        Some(quantity) => Err(MakeError::Wrong(format!(
-            "{} cannot be extended by this spec: one of them measures {} from zero and the other from the middle of its bounds, so the two are never asked \
-             together. Ask for counts beside its sums in both, or in neither (count = false)",
-            visible(&file.display().to_string()),
-            quantity.name
-        ))),
-    }
+/// Which amount a plan measures from elsewhere than the release does, in words: what both say of it is never taken together.
+fn from_elsewhere(plan: &Plan, there: &Plan) -> Option<String> {
+    let elsewhere = |q: &Quantity| {
+        let mut of_name =
+            there.summed().map(|(other, _)| other).filter(|o| o.name.eq_ignore_ascii_case(&q.name));
+        of_name.any(|other| other.from != q.from)
+    };
+    let (quantity, _) = plan.summed().find(|(quantity, _)| elsewhere(quantity))?;
+    Some(format!(
+        "one of them measures {} from zero and the other from the middle of its bounds, so the two are never asked \
+         together. Ask for counts beside its sums in both, or in neither (count = false)",
+        quantity.name
+    ))
 }
 
 /// Why a release and the one that it extends are not of the same rows, as far as what both publish without noise shows it: known only when that is counted.

@@ -6,7 +6,6 @@ use super::words::currency;
 use super::{MakeError, account, extended, place, signer, today};
 use crate::compile::{self, Job, Options, Released};
 use crate::ledger::{Chain, Charge};
-use crate::planner::Look;
 use crate::release::SignerKind;
 use crate::release::keys::SigningKey;
 use crate::secret::ingest::{Means, Origin};
@@ -102,21 +101,15 @@ fn make_signed(
     let (spec, planned, known) = match &options.extends {
         None => (spec, planned, Vec::new()),
         Some(file) => {
-            let (spec, known) = extended::extended(&spec, file, key)?;
-            if spec.summed().next().is_none() {
-                (spec, None, known)
-            } else {
-                let job = Job::watched(&spec, Look::Needed, &options.watch)?;
-                if let Job::Tables(choice) = &job {
-                    extended::from_elsewhere(&choice.planned.plan, file)?;
-                }
-                // Said before it is spent: of sums nothing is left out.
+            let (spec, planned, known) = extended::extended(&spec, file, key, &options.watch)?;
+            // Said before it is spent: of sums nothing is left out.
+            if planned.is_some() {
                 (options.warn)(&format!(
                     "note: {} does not keep every margin of this spec, or not every table has one: beside sums all tables are measured again",
                     visible(&file.display().to_string())
                 ));
-                (spec, Some(job), known)
             }
+            (spec, planned, known)
         }
     };
     let out = options.out.as_path();
