@@ -4,8 +4,8 @@ use super::{Audit, compare};
 use crate::answer::Evaluator;
 use crate::answer::keys::Questions;
 use crate::cube::{Cube, Filter, Frame};
-use crate::plan::cost::{self, WorstCase};
-use crate::plan::{Apart, Block, Losses, Neighbours, Plan, Subject};
+use crate::plan::cost;
+use crate::plan::{Apart, Block, Losses, Plan, Subject};
 use crate::projection::answer::Estimator;
 use crate::projection::{Projection, cost::cost as projection_cost};
 use crate::recover::Recovery;
@@ -61,15 +61,7 @@ impl Content {
         let whole = cost::cost(plan, &Frame::new(cube, &plan.levels));
         match &whole {
             Ok(cost) => {
-                let how = match cost.worst_case {
-                    WorstCase::Sum => "the sum over all blocks",
-                    WorstCase::Cells => "the exact maximum over all cells",
-                    WorstCase::Joint => "the exact maximum over all pairs of cells",
-                    WorstCase::Bound if plan.neighbours == Neighbours::AddRemove => {
-                        "an upper bound over all cells"
-                    }
-                    WorstCase::Bound => "an upper bound over all pairs of cells",
-                };
+                let how = cost.worst_case.words(plan.neighbours).unwrap_or("the sum over all blocks");
                 let detail =
                     format!("recomputed from {} blocks and scales ({how})", plan.measurements().count());
                 audit.cost(detail, cost.total, plan.budget);

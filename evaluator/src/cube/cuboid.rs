@@ -89,6 +89,11 @@ impl Cuboid {
         self.iter().all(|at| at.level <= other.level(at.dimension))
     }
 
+    /// The same with this dimension at total.
+    pub fn without(&self, dimension: usize) -> Cuboid {
+        Cuboid::new(self.iter().filter(|at| at.dimension != dimension))
+    }
+
     /// The coarsest cuboid both roll up from.
     pub fn join(&self, other: &Cuboid) -> Cuboid {
         Cuboid::new(self.iter().chain(other.iter()))

@@ -25,7 +25,11 @@ mod types;
 pub mod weights;
 mod whole;
 
-pub use basis::Basis;
+pub use self::{
+    basis::Basis,
+    tellings::{Own, Tellings},
+    weights::NodeWeights,
+};
 pub use block::{
     Block,
     based::{Based, Telling},
@@ -43,7 +47,5 @@ pub use ranges::{Asks, MOST_INTERVALS, MOST_PREFIXES, MOST_RANGES, Ranges};
 pub(crate) use round::up as round_up;
 pub use selected::{Selected, SelectedError};
 pub use strategy::Measure;
-pub use tellings::{Own, Tellings};
 pub use types::{BudgetRule, Neighbours, Share, Table};
-pub use weights::NodeWeights;
 pub use whole::Plan;

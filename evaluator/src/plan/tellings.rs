@@ -43,7 +43,7 @@ impl Own {
         let mut all: BTreeMap<Cuboid, Levels> = BTreeMap::new();
         for block in blocks {
             let Block::Based(block) = block else { continue };
-            let levels = all.entry(without(&block.cuboid, dimension)).or_default();
+            let levels = all.entry(block.cuboid.without(dimension)).or_default();
             let along = block.dimensions().find(|(d, ..)| *d == dimension);
             if let Some((_, l, Telling::Weights(weights))) = along {
                 levels.insert(l, weights.clone());
@@ -66,13 +66,8 @@ impl Own {
 
     /// Of which kind a component is, whatever its level in this dimension. Those without blocks are of any.
     pub(crate) fn kind(&self, component: &Cuboid) -> usize {
-        self.of.get(&without(component, self.dimension)).copied().unwrap_or(0)
+        self.of.get(&component.without(self.dimension)).copied().unwrap_or(0)
     }
-}
-
-/// A component of the dimensions beside this one.
-fn without(cuboid: &Cuboid, dimension: usize) -> Cuboid {
-    Cuboid::new(cuboid.iter().filter(|at| at.dimension != dimension))
 }
 
 impl Tellings {
@@ -112,6 +107,7 @@ impl Tellings {
         };
         Ok(Tellings { alike, own })
     }
+
     /// How all levels are told to each kind of components: one, where nothing differs.
     pub fn each(&self) -> Vec<Told> {
         let Some(own) = &self.own else { return vec![self.alike.clone()] };

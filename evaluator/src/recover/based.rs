@@ -348,7 +348,7 @@ impl BasedOn {
                 let last = kinds.remove(*at);
                 kinds.push(last);
                 let d = own.dimension;
-                let beside = Cuboid::new(told.pairs().filter(|at| at.0 != d));
+                let beside = told.without(d);
                 let each = |b: Cuboid| {
                     let of = move |(kind, &l): (usize, &usize)| match own.kind(&b) == kind {
                         true => variance(&b.join(&Cuboid::new([(d, l)]))),

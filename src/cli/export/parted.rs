@@ -142,10 +142,6 @@ fn children(cube: &Cube, dimension: usize, (above, level): (usize, usize)) -> (V
     (areas, ends)
 }
 
-fn without(table: &Cuboid, dimension: usize) -> Cuboid {
-    Cuboid::new(table.iter().filter(|l| l.dimension != dimension))
-}
-
 impl Told {
     fn of(answers: &Answers) -> Told {
         let recovery = answers.evaluator().recovery();
@@ -163,7 +159,7 @@ impl Told {
         let used: BTreeSet<usize> = all.filter(|&l| l <= finest).chain([0]).collect();
         let beside = |level: usize| {
             let told = self.asked.iter().chain(&self.zeros).filter(|t| t.level(dimension) >= level);
-            (level, told.fold(Cuboid::total(), |all, t| all.join(&without(t, dimension))))
+            (level, told.fold(Cuboid::total(), |all, t| all.join(&t.without(dimension))))
         };
         used.into_iter().map(beside).collect()
     }
@@ -199,9 +195,9 @@ impl Told {
         };
         let own = |t: &&Cuboid| t.level(dimension) == *level;
         let deep = |t: &&Cuboid| t.level(dimension) >= *level;
-        let kept: Vec<Cuboid> = self.asked.iter().filter(own).map(|t| without(t, dimension)).collect();
-        let tables = finest(self.asked.iter().filter(deep).map(|t| without(t, dimension)), &kept);
-        let exact = self.exact.iter().filter(deep).map(|e| without(e, dimension).meet(beside));
+        let kept: Vec<Cuboid> = self.asked.iter().filter(own).map(|t| t.without(dimension)).collect();
+        let tables = finest(self.asked.iter().filter(deep).map(|t| t.without(dimension)), &kept);
+        let exact = self.exact.iter().filter(deep).map(|e| e.without(dimension).meet(beside));
         let exact = finest(exact, &[]);
         let target = |t: Cuboid| Target::new(cube, (beside, &above), &exact, t);
         let children = if i == 0 { (vec![0], vec![1]) } else { children(cube, dimension, (over, *level)) };
@@ -383,7 +379,7 @@ impl<'a> Parted<'a> {
         let too_many =
             || Failure::Message("what is declared empty tells too many cells apart to be finished".into());
         let fine = recovery.zeros().iter().fold(own.ok_or_else(too_many)?, |all, z| all.join(&z.cuboid));
-        let beside = without(&fine, self.dimension);
+        let beside = fine.without(self.dimension);
         let size = Some(cells(cube, &beside)).filter(|&n| n <= MOST).ok_or_else(too_many)?;
         let place = place(cube, &beside, &at.all.beside);
         let level = fine.at(self.dimension);
@@ -415,7 +411,7 @@ impl<'a> Parted<'a> {
 
 impl Wanted {
     fn new(cube: &Cube, dimension: usize, steps: &[Step], table: &Cuboid) -> Result<Option<Wanted>, Failure> {
-        let (level, beside) = (table.at(dimension), without(table, dimension));
+        let (level, beside) = (table.at(dimension), table.without(dimension));
         let step = steps.iter().position(|s| s.level >= level.level);
         let at = step.and_then(|step| Some((step, steps.get(step)?)));
         let Some((step, at)) = at.filter(|(_, s)| beside.is_below(&s.all.beside)) else { return Ok(None) };

@@ -139,7 +139,7 @@ impl<'a> Areas<'a> {
     }
 
     fn of_tables(&self, dimension: usize, cuboid: &Cuboid, measured: &[Weighted]) -> Option<Vec<f64>> {
-        let own = Cuboid::new(cuboid.iter().filter(|at| at.dimension != dimension));
+        let own = cuboid.without(dimension);
         let rung = self.frame.axes[dimension].rung(cuboid.level(dimension))?;
         let known = self.passed.borrow().get(&own).cloned();
         let all = match known {

@@ -46,7 +46,7 @@ pub(super) fn work<'a>(
 ) -> Option<f64> {
     let dimension = only(frame, measured)?;
     let nodes: f64 = frame.axes[dimension].rungs.iter().map(|r| r.len() as f64).sum();
-    let others: FxHashSet<Cuboid> = cuboids.map(|c| without(c, dimension)).collect();
+    let others: FxHashSet<Cuboid> = cuboids.map(|c| c.without(dimension)).collect();
     let below: f64 = others.iter().map(|c| components(frame, c)).sum();
     // Two passes of some divisions a node; what each table is to a component; and finding nodes that are alike.
     Some(nodes * (32.0 * below + 64.0) + below * measured.len() as f64)
@@ -55,10 +55,6 @@ pub(super) fn work<'a>(
 /// How many components there are below a cuboid, at most.
 fn components(frame: &Frame, cuboid: &Cuboid) -> f64 {
     cuboid.iter().map(|at| frame.axes[at.dimension].rung(at.level).map_or(1.0, |r| r as f64 + 1.0)).product()
-}
-
-fn without(cuboid: &Cuboid, dimension: usize) -> Cuboid {
-    Cuboid::new(cuboid.iter().filter(|at| at.dimension != dimension))
 }
 
 impl<'a> OneTree<'a> {
@@ -96,7 +92,7 @@ impl<'a> OneTree<'a> {
         let mut others: Vec<Cuboid> = Vec::new();
         let of: Vec<usize> = (cuboids.iter())
             .map(|(c, _)| {
-                *place.entry(without(c, self.dimension)).or_insert_with_key(|own| {
+                *place.entry(c.without(self.dimension)).or_insert_with_key(|own| {
                     others.push(own.clone());
                     others.len() - 1
                 })
@@ -172,7 +168,7 @@ impl<'a> OneTree<'a> {
                 weights[rung] += t.precision(self.frame, &whole);
             }
         }
-        for e in exact.iter().filter(|e| component.is_below(&without(e, self.dimension))) {
+        for e in exact.iter().filter(|e| component.is_below(&e.without(self.dimension))) {
             let level = e.level(self.dimension);
             if let Some(rung) = self.axis.rungs.iter().rposition(|r| r.level <= level) {
                 weights[rung] = f64::INFINITY;

@@ -8,13 +8,13 @@ use crate::cube::{Axis, Cuboid, Frame, Level};
 use crate::plan::basis::MAX_NODES;
 use crate::plan::block::component_scale;
 use crate::plan::{
-    Based, Block, BudgetRule, Measure, Measurement, Neighbours, NodeWeights, Own, Plan, Subject, Table,
-    Telling, Tellings,
+    Based, Block, BudgetRule, Measure, Measurement, Neighbours, NodeWeights, Own, Plan, Table, Telling,
+    Tellings,
 };
 use crate::planner::bases::bound;
 use crate::planner::bases::descent::{self as gaussian, Asker, Row};
 use crate::planner::closure::Closure;
-use crate::planner::closure::bases::{Bases as Told, bases_of, can_be_told, tellings_of};
+use crate::planner::closure::bases::{Bases as Told, bases_of, can_be_told};
 use crate::planner::closure::cells::margin;
 use crate::planner::objective::{Among, Certificate, Objective};
 use crate::planner::request::Request;
@@ -167,7 +167,7 @@ fn own(
     }
     // The levels that each is asked for beside, as bits.
     let mut beside_of: HashMap<Cuboid, u64> = HashMap::new();
-    let rest = |a: &Cuboid| Cuboid::new(a.pairs().filter(|at| at.0 != dimension.number));
+    let rest = |a: &Cuboid| a.without(dimension.number);
     for (table, components) in request.workload.iter().zip(&ask.closure.tables) {
         let level = ask.frame.axes[dimension.number].rung(table.cuboid.level(dimension.number))?;
         let bit = 1u64.checked_shl(level as u32)?;
@@ -225,7 +225,7 @@ fn wider(
         let [own] = dimensions else { return None };
         let mut known: Vec<Cuboid> = Vec::new();
         let number = |a: &Cuboid| {
-            let rest = Cuboid::new(a.pairs().filter(|(d, _)| *d != own.number));
+            let rest = a.without(own.number);
             known.iter().position(|k| *k == rest).unwrap_or_else(|| {
                 known.push(rest);
                 known.len() - 1
@@ -255,7 +255,8 @@ fn wider(
 
 /// In which dimension kinds of components have weights of nodes of their own, and how many kinds.
 pub(crate) fn own_kinds(request: &Request, plan: &Plan) -> Option<(String, usize)> {
-    let own = tellings_of(&plan.clone().alone(&Subject::Rows)).own?;
+    let blocks = plan.rows().measurements.iter().map(|m| &m.block);
+    let own = Tellings::of(blocks).ok()?.own?;
     Some((request.cube.dimensions.get(own.dimension)?.name.clone(), own.kinds.len()))
 }
 

@@ -36,7 +36,7 @@ pub enum WorstCase {
 
 impl WorstCase {
     /// In words; where units come and go each is in cells of its own, and there are no pairs. `None` of what simply adds up.
-    pub(crate) fn words(self, neighbours: Neighbours) -> Option<&'static str> {
+    pub fn words(self, neighbours: Neighbours) -> Option<&'static str> {
         Some(match (self, neighbours) {
             (WorstCase::Sum, _) => return None,
             (WorstCase::Cells, _) => "the exact maximum over all cells",
