@@ -189,7 +189,7 @@ def test_hundreds_of_categories_are_drawn_and_sorted(tab, folder, margins):
         assert labels(page, "#sql-answer") == shown[:20]
         assert page.evaluate("document.activeElement.textContent") == "count"
     page.click("#sql-answer thead button:has-text('place')")
-    page.wait_for_selector("#sql-answer th[aria-sort=ascending] >> nth=0")
+    page.wait_for_selector("#sql-answer th[aria-sort=ascending]:has-text('place')")
     assert page.evaluate(rows) == sorted(down)
     # All of them, in a box that scrolls.
     page.click("text=Draw all")
