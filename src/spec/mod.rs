@@ -8,6 +8,7 @@
 mod amounts;
 mod asked;
 mod asks;
+mod data;
 mod dataset;
 mod dates;
 mod day_format;
@@ -29,6 +30,7 @@ mod named;
 mod not_a_spec;
 mod origins;
 mod parse;
+mod privacy;
 mod projection;
 mod queries;
 mod read;

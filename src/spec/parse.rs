@@ -5,16 +5,15 @@ use super::dimension::{self, DeclaredDimension};
 use super::keys::{Keys, Shape, key, required, shown, words};
 use super::read::{self, Fields, Value};
 use super::types::Unconfirmed;
-use super::words::{BUDGETS, ENCODINGS, FORMATS, MEASURES, NEIGHBOURS, OBJECTIVES, UNITS, WITHOUT};
+use super::words::{BUDGETS, MEASURES, OBJECTIVES};
 use super::{
-    AmountSpec, Blanks, Budget, Coding, Column, CsvOptions, Data, Digits, Encoding, Files, Format, Privacy,
-    ProjectionSpec, Spec, StrategySpec, Unit, amounts, asked, dataset, diagnostic, expected, levels,
-    projection, queries, recipients, rows, shares, suggest, tables, zeros,
+    AmountSpec, Coding, Files, Privacy, ProjectionSpec, Spec, StrategySpec, amounts, asked, data, dataset,
+    diagnostic, expected, levels, privacy, projection, queries, recipients, rows, shares, tables, zeros,
 };
 use crate::cube::Cube;
 use crate::exact::Rational;
 use crate::plan::Objective;
-use crate::plan::{BudgetRule, Measure, Neighbours, Table};
+use crate::plan::{BudgetRule, Measure, Table};
 use std::collections::HashMap;
 use std::path::Path;
 use toml::de::DeTable;
@@ -40,8 +39,8 @@ pub(super) const ROOT: Keys = Keys {
         ),
         key("release", Shape::Table(&RELEASE), "what readers are told of figures"),
         key("dataset", Shape::Table(&dataset::KEYS), "whose data this is"),
-        key("data", Shape::Table(&DATA), "where the rows are; optional for `margins plan`"),
-        required("privacy", Shape::Table(&PRIVACY), "who is protected, and the budget"),
+        key("data", Shape::Table(&data::KEYS), "where the rows are; optional for `margins plan`"),
+        required("privacy", Shape::Table(&privacy::KEYS), "who is protected, and the budget"),
         required("dimension", Shape::Tables(&dimension::KEYS), "the dimensions, one entry each"),
         key("table", Shape::Tables(&tables::KEYS), "the tables to release"),
         key("query", Shape::Tables(&queries::KEYS), "SQL questions that the plan is made for"),
@@ -77,108 +76,6 @@ pub(super) const RELEASE: Keys = Keys {
         Shape::List(&Shape::Exact),
         "where the classes A, B, C … of `--reliability` end: coefficients of variation in per cent, ascending (default 16.6 and 33.3)",
     )],
-    one_of: &[],
-    rules: "{}",
-};
-
-/// The keys of `[data]`.
-pub(super) const DATA: Keys = Keys {
-    what: "Where the rows are. `--data FILE` replaces the path.",
-    keys: &[
-        required(
-            "path",
-            Shape::Text,
-            "a file, a folder, or a pattern such as `rows/part-*.parquet`, relative to the spec; `-` is standard input, for the command. An absolute path draws a warning: it would \
-             publish the names of folders and people",
-        ),
-        key(
-            "format",
-            words!(FORMATS),
-            "the format of the data (default: by the ending of `path`; required for a folder, and for `-` unless `--format` says it)",
-        ),
-        key("delimiter", Shape::Json(ONE_CHARACTER), "CSV: the character between fields (default `,`)"),
-        key(
-            "quote",
-            Shape::Json(ONE_CHARACTER),
-            "CSV: the character around fields (default `\"`). A quote that is never closed is refused, because rows may follow it",
-        ),
-        key("columns", Shape::List(&Shape::Text), "CSV: the columns' names, for a file without a header"),
-        key("encoding", words!(ENCODINGS), "CSV: the text encoding"),
-        key(
-            "decimal",
-            Shape::Json(r#"{"enum": [".", ","]}"#),
-            "CSV: what stands before the fraction of a number (default `.`)",
-        ),
-        key(
-            "thousands",
-            Shape::Json(ONE_CHARACTER),
-            "CSV: what stands between groups of three digits: `1.234` with `\".\"` (default: nothing may)",
-        ),
-        shown(
-            "empty",
-            "empty = [\"\", \"NA\"]",
-            Shape::Json(r#"{"type": "array", "items": {"type": "string"}}"#),
-            "texts that stand for no value: a cell with one of them is empty, as one with nothing in it is",
-        ),
-        key("trim", Shape::Truth, "`true` if blanks before and behind a value are no part of it"),
-    ],
-    one_of: &[],
-    rules: "{}",
-};
-
-const ONE_CHARACTER: &str = r#"{"type": "string", "minLength": 1, "maxLength": 1}"#;
-
-/// The keys of `[privacy]`.
-pub(super) const PRIVACY: Keys = Keys {
-    what: "Who is protected, and the budget: exactly one of `rho`, `epsilon`, or `epsilon` with `delta`.",
-    keys: &[
-        required(
-            "unit",
-            Shape::Either(&[words!(UNITS), Shape::Table(&UNIT)]),
-            "whom the guarantee protects: `\"row\"` if every row is a different person, or `{ column = \"person_id\", max_rows = 3 }`",
-        ),
-        key("neighbours", words!(NEIGHBOURS), "the difference between neighbouring datasets"),
-        key("rho", Shape::Exact, "the budget in zCDP, for discrete Gaussian noise"),
-        key("epsilon", Shape::Exact, "the budget in pure differential privacy, for discrete Laplace noise"),
-        shown(
-            "delta",
-            "epsilon` and `delta",
-            Shape::Exact,
-            "the budget as (ε, δ), for discrete Gaussian noise: as much ρ as the exact law of the plan's own noises allows, and where that is not known as much as converts to it; δ is below 1",
-        ),
-        key(
-            "measure_truncation",
-            Shape::Either(&[Shape::Truth, Shape::Exact]),
-            "if the unit is a column: `true` spends a hundredth of the budget on a noisy count of the units that had more than `max_rows` \
-             rows; a number below 1 is another part of the budget",
-        ),
-    ],
-    one_of: &["rho", "epsilon"],
-    rules: r#"{"dependentRequired": {"delta": ["epsilon"]}}"#,
-};
-
-/// The keys of `unit`, where it is a table.
-pub(super) const UNIT: Keys = Keys {
-    what: "All rows with the same value of a column are one unit.",
-    keys: &[
-        required("column", Shape::Text, "the column that identifies units"),
-        required(
-            "max_rows",
-            Shape::Whole(1, u32::MAX as i64),
-            "the most rows of one unit that count: its first ones",
-        ),
-        key(
-            "order",
-            Shape::Either(&[
-                Shape::Text,
-                Shape::Json(
-                    r#"{"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 8}"#,
-                ),
-            ]),
-            "the column of whole numbers, days or times that orders a unit's rows, or a list of such columns (default: the order of the file)",
-        ),
-        key("without", words!(WITHOUT), "what becomes of rows in which that column is empty"),
-    ],
     one_of: &[],
     rules: "{}",
 };
@@ -337,10 +234,10 @@ fn whole_spec(
     let dataset = root.get("dataset").map(|v| dataset::read(v, sink));
     let folder = origin.parent().unwrap_or(Path::new(""));
     let account = root.get("dataset").map(|v| dataset::account(v, folder, sink));
-    let data = root.get("data").map(|v| data(v, origin, sink));
+    let data = root.get("data").map(|v| data::read(v, origin, sink));
     let privacy = root
         .require("privacy", "`[privacy]` with `unit = \"row\"` and `rho = \"1/2\"`", sink)
-        .and_then(|v| privacy(v, sink));
+        .and_then(|v| privacy::read(v, sink));
     let dimensions: Option<Vec<DeclaredDimension>> = root
         .require("dimension", "`[[dimension]]`, once for every attribute", sink)
         .and_then(|v| read::several(v, "dimension", sink))
@@ -365,11 +262,11 @@ fn whole_spec(
         check_targets(given, strategy, (asked, amounts.as_deref().unwrap_or(&[])), sink);
     }
     if let Some(Some(data)) = &data {
-        check_columns(data, &root, dimensions.as_deref().unwrap_or(&[]), privacy.as_ref(), sink);
+        data::check_columns(data, &root, dimensions.as_deref().unwrap_or(&[]), privacy.as_ref(), sink);
     }
     let data = all_or_none(data)?;
     if let Some(data) = &data {
-        check_empty(data, dimensions.as_deref().unwrap_or(&[]), sink);
+        data::check_empty(data, dimensions.as_deref().unwrap_or(&[]), sink);
     }
     let unconfirmed = unconfirmed(dimensions.as_deref().unwrap_or(&[]), source, origin);
     let (built, columns): (Vec<_>, Vec<_>) =
@@ -665,246 +562,6 @@ fn release_name(value: &Value<'_>, sink: &mut Sink) -> Option<String> {
     None
 }
 
-fn data(value: &Value<'_>, origin: &Path, sink: &mut Sink) -> Option<Data> {
-    let fields = Fields::open(value, "`[data]`", &DATA, sink)?;
-    let before = sink.count();
-    let path = fields
-        .require("path", "`path = \"rows.csv\"`, relative to this file", sink)
-        .and_then(|v| Some((read::text(v, "`path`", sink)?, v.span())));
-    let format = match (fields.get("format"), &path) {
-        (Some(v), _) => read::choice(v, "format", FORMATS, sink),
-        (None, Some((path, _))) if super::is_pipe(Path::new(path)) => None,
-        (None, Some((path, span))) => {
-            // Packed text is text; Parquet packs itself.
-            let text = path
-                .strip_suffix(".gz")
-                .or(path.strip_suffix(".zst"))
-                .filter(|path| path.to_ascii_lowercase().ends_with(".csv"));
-            let extension = Path::new(text.unwrap_or(path))
-                .extension()
-                .and_then(|e| e.to_str())
-                .map(str::to_ascii_lowercase);
-            let known = FORMATS.iter().find(|w| Some(w.0) == extension.as_deref()).map(|w| w.1);
-            if known.is_none() {
-                sink.push(
-                    Diagnostic::at(span.clone(), "the format of the data is not clear from its name")
-                        .label("ends in neither .csv nor .parquet")
-                        .help("add `format = \"csv\"` or `format = \"parquet\"`".to_owned()),
-                );
-            }
-            known
-        }
-        (None, None) => None,
-    };
-    let delimiter = fields.get("delimiter").map_or(Some(b','), |v| byte(v, "`delimiter`", sink));
-    let quote = fields.get("quote").map_or(Some(b'"'), |v| byte(v, "`quote`", sink));
-    if let (Some(a), Some(b)) = (delimiter, quote)
-        && a == b
-    {
-        let v = fields.get("delimiter").or(fields.get("quote")).unwrap_or(value);
-        sink.push(Diagnostic::at(v.span(), "`delimiter` and `quote` are the same").label("must differ"));
-    }
-    let columns = fields.get("columns").and_then(|v| {
-        let names = read::names(v, "`columns`", sink)?;
-        if names.is_empty() {
-            sink.push(Diagnostic::at(v.span(), "`columns` is empty").label("expected the columns' names"));
-        }
-        Some(names.into_iter().map(|(name, _)| name.to_owned()).collect())
-    });
-    let encoding =
-        fields.get("encoding").map_or(Some(Encoding::Utf8), |v| read::choice(v, "encoding", ENCODINGS, sink));
-    if format == Some(Format::Parquet) {
-        for key in ["delimiter", "quote", "columns", "encoding", "decimal", "thousands"] {
-            if let Some(span) = fields.key_span(key) {
-                sink.push(
-                    Diagnostic::at(span, format!("`{key}` for a Parquet file"))
-                        .label("only for CSV: leave it out"),
-                );
-            }
-        }
-    }
-    let numbers = numbers(&fields, sink);
-    let trim = fields.get("trim").map_or(Some(false), |v| read::boolean(v, "`trim`", sink));
-    let empty = fields.get("empty").map_or(Some(Vec::new()), |v| empty(v, sink));
-    if sink.count() > before {
-        return None;
-    }
-    let path = match path?.0 {
-        path if super::is_pipe(Path::new(path)) => path.into(),
-        path => origin.parent().unwrap_or(Path::new("")).join(path),
-    };
-    let csv =
-        CsvOptions { delimiter: delimiter?, quote: quote?, columns, encoding: encoding?, numbers: numbers? };
-    Some(Data { path, format, csv, blanks: Blanks { empty: empty?, trim: trim? } })
-}
-
-/// `decimal` and `thousands`.
-fn numbers(fields: &Fields<'_, '_>, sink: &mut Sink) -> Option<Digits> {
-    let mut numbers = Digits::default();
-    if let Some(v) = fields.get("decimal") {
-        numbers.decimal = byte(v, "`decimal`", sink)?;
-        if !matches!(numbers.decimal, b'.' | b',') {
-            sink.push(
-                Diagnostic::at(v.span(), "`decimal` is neither a point nor a comma")
-                    .label("expected \".\" or \",\""),
-            );
-            return None;
-        }
-    }
-    if let Some(v) = fields.get("thousands") {
-        // A blank is a mark, too.
-        let text = match v.get_ref().as_str() {
-            Some(" ") => " ",
-            _ => read::text(v, "`thousands`", sink)?,
-        };
-        let mut said = text.chars();
-        let one = said.next().filter(|_| said.next().is_none());
-        let Some(mark) = one
-            .filter(|c| !c.is_alphanumeric() && !matches!(c, '+' | '-') && *c != char::from(numbers.decimal))
-        else {
-            let diagnostic = Diagnostic::at(v.span(), "`thousands` is not one mark between digits");
-            sink.push(diagnostic.label("expected one character, such as \".\" with `decimal = \",\"`"));
-            return None;
-        };
-        numbers.thousands = Some(mark);
-    }
-    Some(numbers)
-}
-
-/// `empty`.
-fn empty(value: &Value<'_>, sink: &mut Sink) -> Option<Vec<String>> {
-    let mut texts = Vec::new();
-    for item in read::list(value, "`empty`", sink)?.iter() {
-        match item.get_ref().as_str() {
-            Some(text) => texts.push(text.to_owned()),
-            None => {
-                read::expected(item, "a text of `empty`", "text in quotes", sink);
-                return None;
-            }
-        }
-    }
-    Some(texts)
-}
-
-/// One ASCII character.
-fn byte(value: &Value<'_>, what: &str, sink: &mut Sink) -> Option<u8> {
-    match value.get_ref().as_str().map(str::as_bytes) {
-        Some(&[b]) if b.is_ascii() && b != b'\n' && b != b'\r' => Some(b),
-        Some(_) => {
-            let diagnostic = Diagnostic::at(value.span(), format!("{what} is not one ASCII character"));
-            sink.push(diagnostic.label("expected one character, such as \";\" or \"\\t\""));
-            None
-        }
-        None => {
-            read::expected(value, what, "text in quotes", sink);
-            None
-        }
-    }
-}
-
-fn privacy(value: &Value<'_>, sink: &mut Sink) -> Option<Privacy> {
-    let fields = Fields::open(value, "`[privacy]`", &PRIVACY, sink)?;
-    let unit = fields
-        .require("unit", "`unit = \"row\"` or `unit = { column = \"person_id\", max_rows = 3 }`", sink)
-        .and_then(|v| unit(v, sink));
-    let neighbours = fields
-        .get("neighbours")
-        .map_or(Some(Neighbours::AddRemove), |v| read::choice(v, "neighbour relation", NEIGHBOURS, sink));
-    let delta = fields.get("delta").map(|v| {
-        let delta = read::positive(v, "`delta`", sink)?;
-        if delta >= Rational::ONE {
-            let diagnostic = Diagnostic::at(v.span(), "`delta` is not less than one");
-            sink.push(diagnostic.label("expected a very small number, such as 1e-9"));
-            return None;
-        }
-        Some(delta)
-    });
-    let stray_delta = |sink: &mut Sink, message: &str, help: &str| {
-        if let Some(span) = fields.key_span("delta") {
-            sink.push(Diagnostic::at(span, message).label("goes with `epsilon` only").help(help.to_owned()));
-        }
-    };
-    if fields.get("rho").is_none() && fields.get("epsilon").is_none() && delta.is_some() {
-        stray_delta(sink, "`delta` without `epsilon`", "add `epsilon = 1`");
-        return None;
-    }
-    let (key, v) = fields.exactly_one(&["rho", "epsilon"], "one of them, such as `rho = \"1/2\"`", sink)?;
-    let amount = read::positive(v, &format!("`{key}`"), sink);
-    if key == "rho" && delta.is_some() {
-        stray_delta(sink, "`delta` beside `rho`", "leave `delta` out: rho alone is the whole budget");
-        return None;
-    }
-    let budget = match (key, delta) {
-        ("rho", _) => Budget::Rho(amount?),
-        (_, None) => Budget::Epsilon(amount?),
-        (_, Some(delta)) => Budget::EpsilonDelta(amount?, delta?),
-    };
-    let cut_units = match fields.get("measure_truncation") {
-        None => None,
-        Some(v) => cut_units(v, unit.as_ref(), sink)?,
-    };
-    Some(Privacy { unit: unit?, neighbours: neighbours?, budget, cut_units })
-}
-
-/// Whether the units that have more rows than count are measured, and with which part of the budget.
-fn cut_units(value: &Value<'_>, unit: Option<&Unit>, sink: &mut Sink) -> Option<Option<Rational>> {
-    let share = amounts::part_of_budget(value, "`measure_truncation`", sink)?;
-    if share.is_some() && unit == Some(&Unit::Row) {
-        sink.push(
-            Diagnostic::at(value.span(), "`measure_truncation` where every row is its own unit")
-                .label("no row is left out, so there is nothing to measure"),
-        );
-        return None;
-    }
-    Some(share)
-}
-
-fn unit(value: &Value<'_>, sink: &mut Sink) -> Option<Unit> {
-    if !value.get_ref().is_table() {
-        return read::choice(value, "unit", UNITS, sink).map(|()| Unit::Row);
-    }
-    let fields = Fields::open(value, "`unit`", &UNIT, sink)?;
-    let column = fields
-        .require("column", "`column = \"person_id\"`", sink)
-        .and_then(|v| Some((read::text(v, "`column`", sink)?, v.span())));
-    let column = match column {
-        // A release names its unit in one word: its readers would take every row for a unit of its own.
-        Some(("row", span)) => {
-            sink.push(
-                Diagnostic::at(span, "the column of the unit cannot be called `row`")
-                    .label("in a release that means that every row is its own unit")
-                    .help("give the column another name in the data".to_owned()),
-            );
-            None
-        }
-        other => other.map(|(column, _)| column),
-    };
-    let max_rows = fields
-        .require("max_rows", "`max_rows = 1`: how many rows of one unit count", sink)
-        .and_then(|v| read::whole(v, "`max_rows`", 1, i64::from(u32::MAX), sink));
-    let order = fields.get("order").map_or(Some(Vec::new()), |v| order(v, sink));
-    let without = fields.get("without").map_or(Some(None), |v| read::choice(v, "`without`", WITHOUT, sink));
-    let (column, max_rows) = (column?.to_owned(), u32::try_from(max_rows?).ok()?);
-    Some(Unit::Column { column, max_rows, order: order?, without: without? })
-}
-
-/// The columns that order the rows of a unit.
-fn order(value: &Value<'_>, sink: &mut Sink) -> Option<Vec<String>> {
-    const MOST: usize = 8;
-    if value.get_ref().is_str() {
-        return read::text(value, "`order`", sink).map(|column| vec![column.to_owned()]);
-    }
-    let columns = read::names(value, "`order`", sink)?;
-    if columns.is_empty() || columns.len() > MOST {
-        sink.push(
-            Diagnostic::at(value.span(), "`order` names no column, or too many")
-                .label(format!("expected one to {MOST}")),
-        );
-        return None;
-    }
-    Some(columns.into_iter().map(|(column, _)| column.to_owned()).collect())
-}
-
 fn strategy(
     value: &Value<'_>,
     dimensions: Option<&[DeclaredDimension]>,
@@ -961,58 +618,5 @@ fn check_names(dimensions: &[DeclaredDimension], sink: &mut Sink) {
                 );
             }
         }
-    }
-}
-
-/// A text that stands for no value is no category either: no cell would ever be in it.
-fn check_empty(data: &Data, dimensions: &[DeclaredDimension], sink: &mut Sink) {
-    for declared in dimensions {
-        let Some((name, span)) = &declared.name else { continue };
-        let Some((_, Column { coding: Coding::Labels(labels), missing, .. })) = &declared.built else {
-            continue;
-        };
-        let never = |text: &&String| labels.get(*text).is_some_and(|node| Some(*node) != *missing);
-        if let Some(text) = data.blanks.empty.iter().find(never) {
-            let message = format!("{text:?} is a category of `{name}`, and by `empty` of `[data]` no value");
-            sink.push(Diagnostic::at(span.clone(), message).label("no row would be counted there"));
-        }
-        let blank = |label: &&String| label.trim_ascii().len() < label.len();
-        if let Some(text) = labels.keys().find(blank).filter(|_| data.blanks.trim) {
-            let message = format!(
-                "{text:?} is a category of `{name}`, and by `trim` of `[data]` its blanks are no part of it"
-            );
-            sink.push(Diagnostic::at(span.clone(), message).label("no row would be counted there"));
-        }
-    }
-}
-
-/// When the spec names the columns of a file without header, the others must be among them.
-fn check_columns(
-    data: &Data,
-    root: &Fields<'_, '_>,
-    dimensions: &[DeclaredDimension],
-    privacy: Option<&Privacy>,
-    sink: &mut Sink,
-) {
-    let Some(columns) = &data.csv.columns else { return };
-    let known = || columns.iter().map(|c| c.as_str());
-    let mut check = |column: &str, span| {
-        if !known().any(|c| c == column) {
-            sink.push(
-                Diagnostic::at(span, format!("the data has no column `{column}`"))
-                    .label("not in `columns` of `[data]`")
-                    .help(suggest::help(column, known())),
-            );
-        }
-    };
-    for (column, span) in dimensions.iter().filter_map(|d| d.column.clone()) {
-        check(&column, span);
-    }
-    if let Some(Privacy { unit: Unit::Column { column, order, .. }, .. }) = privacy
-        && let Some(unit) = root.get("privacy").and_then(|p| p.get_ref().get("unit"))
-    {
-        let place = |key| unit.get_ref().get(key).map_or(unit.span(), |c| c.span());
-        check(column, place("column"));
-        order.iter().for_each(|column| check(column, place("order")));
     }
 }

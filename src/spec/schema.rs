@@ -96,8 +96,8 @@ fn sorted(value: Value) -> Value {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::super::{
-        amounts, asked, asks, dataset, dimension, expected, keys::Key, levels, parse, projection, queries,
-        recipients, rows, shares, tables, zeros,
+        amounts, asked, asks, data, dataset, dimension, expected, keys::Key, levels, parse, privacy,
+        projection, queries, recipients, rows, shares, tables, zeros,
     };
     use super::*;
     use std::path::{Path, PathBuf};
@@ -150,9 +150,9 @@ pub(crate) mod tests {
             ("spec", &parse::ROOT),
             ("release", &parse::RELEASE),
             ("dataset", &dataset::KEYS),
-            ("data", &parse::DATA),
-            ("privacy", &parse::PRIVACY),
-            ("unit", &parse::UNIT),
+            ("data", &data::KEYS),
+            ("privacy", &privacy::KEYS),
+            ("unit", &privacy::UNIT),
             ("recipients", &recipients::KEYS),
             ("recipient", &recipients::RECIPIENT),
             ("dimension", &dimension::KEYS),
