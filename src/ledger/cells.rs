@@ -19,7 +19,7 @@ use crate::release::canonical;
 use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The most classes, and the most runs of all dimensions together: a charge that needs more counts for everybody.
 pub(crate) const MOST_CLASSES: usize = 4096;
@@ -285,10 +285,21 @@ fn mapping(spec: &Spec) -> Option<String> {
         files.map(|(name, bytes)| (name.clone(), Value::from(blake3::hash(bytes).to_hex().to_string())));
     let whole = Map::from_iter([
         ("spec".to_owned(), json(&toml::Value::Table(table))),
-        ("files".to_owned(), Value::Object(files.collect())),
+        ("files".to_owned(), object(files)),
     ]);
     let bytes = canonical::to_bytes(&Value::Object(whole)).ok()?;
     Some(blake3::hash(&bytes).to_hex().to_string())
+}
+
+/// These pairs, as an object where canonical JSON can write all keys: those of files and labels may have any letters.
+fn object(pairs: impl Iterator<Item = (String, Value)>) -> Value {
+    let pairs: BTreeMap<String, Value> = pairs.collect();
+    let plain = |key: &String| key.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'));
+    if pairs.keys().all(plain) {
+        return Value::Object(pairs.into_iter().collect());
+    }
+    let listed = pairs.into_iter().map(|(key, value)| Value::Array(vec![key.into(), value])).collect();
+    Value::Object(Map::from_iter([("pairs".to_owned(), Value::Array(listed))]))
 }
 
 /// TOML as JSON: what canonical JSON has no way to write becomes an object of its text.
@@ -302,6 +313,6 @@ fn json(value: &toml::Value) -> Value {
         toml::Value::Float(x) => apart("float", x.to_string()),
         toml::Value::Datetime(day) => apart("day", day.to_string()),
         toml::Value::Array(all) => all.iter().map(json).collect(),
-        toml::Value::Table(table) => table.iter().map(|(key, v)| (key.clone(), json(v))).collect(),
+        toml::Value::Table(table) => object(table.iter().map(|(key, v)| (key.clone(), json(v)))),
     }
 }

@@ -28,6 +28,31 @@ fn spec(rows: u32, neighbours: Neighbours, budget: &str, snapshot: &str) -> Spec
     crate::spec::parse(&text, Path::new("t.toml"), |_| Err(io::ErrorKind::NotFound.into())).unwrap()
 }
 
+/// Names of files and of labelled categories may have any letters: such specs have a mapping, too, and each file and label has a part in it.
+#[test]
+fn files_and_labels_are_part_of_the_way_to_cells() {
+    let of = |labels: &str, file: &'static str| {
+        let dimension = format!("[[dimension]]\nname = \"c\"\nhierarchy = \"My c.csv\"\n{labels}\n");
+        let text = format!(
+            "name = \"t\"\ntitle = \"T\"\n[dataset]\nid = \"people\"\nsnapshot = \"s\"\n[privacy]\nunit = \"row\"\nrho = 1\n{dimension}\
+             [asked]\nqueries = [\"SELECT COUNT(*) FROM t WHERE c = 'X'\"]\n"
+        );
+        let spec = crate::spec::parse(&text, Path::new("t.toml"), |_| Ok(file.into())).unwrap();
+        let query = crate::sql::Query::parse("SELECT COUNT(*) FROM t WHERE c = 'X'", &spec.cube).unwrap();
+        let filter = crate::answer::linear::figures(&query, &spec.cube).unwrap().remove(0).filter;
+        let mut request = spec.request().unwrap();
+        request.workload.clear();
+        let rows = Rows::of(&[&filter], &spec.cube).unwrap();
+        Cells::of(&spec, &questions::at_one(&request, &rows).unwrap().0, &spec.cube, ROOT).unwrap()
+    };
+    let first = of("labels = { X = \"One\" }", "c\nX\nY\n");
+    assert_eq!(first, of("labels = { X = \"One\" }", "c\nX\nY\n"));
+    for other in [of("labels = { X = \"Two\" }", "c\nX\nY\n"), of("labels = { X = \"One\" }", "c\nX\nY\n\n")]
+    {
+        assert_eq!(first.difference(&other), Some("rows become cells in another way".into()));
+    }
+}
+
 /// A figure: the sum of the counts of some categories of `a` and of `b`, which a cell must both be in, times a factor.
 type Figure = (u8, u8, i32);
 
