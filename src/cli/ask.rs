@@ -52,7 +52,7 @@ pub(super) struct Args {
     #[arg(required_unless_present = "batch", conflicts_with = "batch")]
     sql: Option<String>,
     /// The largest error of every answer, with probability P, unless a question says its own
-    #[arg(long, value_name = "W")]
+    #[arg(long, value_name = "W", allow_negative_numbers = true)]
     within: Option<Rational>,
     /// The probability with which each interval covers the truth
     #[arg(long, default_value_t = 0.95, value_name = "P")]

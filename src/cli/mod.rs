@@ -93,12 +93,16 @@ enum Verb {
     Inspect(inspect::Args),
     Ledger(ledger::Args),
     /// Print the JSON Schema of the spec, the manifest or a ledger entry
+    #[command(after_help = "Example:\n  margins schema spec > spec.schema.json")]
     Schema {
         /// The schema to print
         #[arg(value_enum)]
         of: schema::Of,
     },
     /// Print a completion script for a shell
+    #[command(
+        after_help = "Example:\n  margins completions bash > ~/.local/share/bash-completion/completions/margins"
+    )]
     Completions {
         /// The shell
         shell: clap_complete::Shell,

@@ -43,13 +43,13 @@ use crate::exact::Rational;
 use crate::ledger::{self, Chain, Ledger, LedgerError, Receipt};
 use crate::plan::cost::CostError;
 use crate::planner::copies::CopiesError;
-use crate::planner::{Look, PlanError, Unplanned};
+use crate::planner::{self, Look, PlanError, Unplanned};
 use crate::recover::RecoverError;
 use crate::release::claims::{self, ClaimError};
 use crate::release::{Amount, ReleaseError, SealError, Sealed, SigningKey};
 use crate::secret::count::Data;
 use crate::secret::count::given::GivenError;
-use crate::secret::ingest::{self, Frame, IngestError, Means, Origin};
+use crate::secret::ingest::{self, Frame, IngestError, Means, Memory, Origin};
 use crate::secret::measure::MeasureError;
 use crate::secret::noise::{Entropy, NoiseError};
 use crate::spec::{Format, Spec, SpecErrors};
@@ -248,12 +248,22 @@ pub fn plan(spec: &Spec, look: Look, day: &str) -> Result<Job, CompileError> {
 /// The same, with a limit of memory, and with who hears how far it is and may stop it.
 pub(crate) fn plan_with(spec: &Spec, look: Look, day: &str, means: &Means) -> Result<Job, CompileError> {
     let planned = || {
+        fits(spec, means.memory)?;
         let job = Job::watched(spec, look, &means.watch)?;
         let rows = spec.data.as_ref().and_then(|data| data.format).unwrap_or(Format::Csv);
         job.rehearse(spec, day, Some(rows), means)?;
         Ok(job)
     };
     planned().map_err(|e| stopped(e, &means.watch))
+}
+
+/// Refuses to plan with less memory than that takes by itself.
+fn fits(spec: &Spec, memory: Memory) -> Result<(), CompileError> {
+    let needs = planner::parts::memory(&spec.cube, &spec.workload);
+    match memory.limit() {
+        Some(limit) if limit < needs => Err(CompileError::Memory { needs, limit }),
+        _ => Ok(()),
+    }
 }
 
 /// What goes wrong in work that was asked to stop is that it was.
@@ -381,7 +391,10 @@ fn made(
     };
     let job = match planned {
         Some(job) => job,
-        None => Job::watched(spec, Look::Needed, watch)?,
+        None => {
+            fits(spec, means.memory)?;
+            Job::watched(spec, Look::Needed, watch)?
+        }
     };
     job.rehearse(spec, options.day, rows, means)?;
     let data = data?;

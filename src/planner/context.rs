@@ -5,7 +5,7 @@ use super::closure::Closure;
 use super::objective::{Certificate, Objective};
 use super::planned::{MOST_ASKED, PlanError, Planned};
 use super::strategy::{self, NotApplicable};
-use super::{Request, predict, tails};
+use super::{Request, parts, predict, tails};
 use crate::cube::{Cuboid, Frame, Level};
 use crate::exact::Rational;
 use crate::plan::cost::{self, Cost, CostError};
@@ -41,6 +41,9 @@ pub(super) fn for_tables(request: &Request) -> Result<Rational, PlanError> {
             ),
         };
         return Err(PlanError::TooLarge(request.cube.describe(&table.cuboid), cells));
+    }
+    if let Some((table, parts)) = parts::too_many(&request.cube, &request.workload) {
+        return Err(PlanError::TooManyParts(request.cube.describe(&table.cuboid), format!("{parts:.1e}")));
     }
     // Whoever reads weights of cells takes them for those of all cells of their table.
     let each = [0, request.workload.len()].contains(&request.by_cell.len());

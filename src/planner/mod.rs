@@ -22,6 +22,7 @@ mod judge;
 pub(crate) mod linearised;
 pub(crate) mod minimax;
 pub mod objective;
+pub(crate) mod parts;
 mod planned;
 pub(crate) mod predict;
 pub(crate) mod price;

@@ -1,6 +1,7 @@
 //! A plan with what it costs and promises, and why there is none.
 
 use super::objective::{Certificate, MET, Objective};
+use super::parts::MOST_PARTS;
 use super::predict::Prediction;
 use super::request::Request;
 use super::strategy::NotApplicable;
@@ -26,6 +27,12 @@ pub enum PlanError {
          them"
     )]
     TooLarge(String, String),
+    /// A table of too many dimensions or levels to plan.
+    #[error(
+        "{0} comes apart into {1} parts, one for each way to leave out dimensions or take coarser levels of them: planning has room for {MOST_PARTS:.1e} of a \
+         table. Ask for fewer dimensions together"
+    )]
+    TooManyParts(String, String),
     /// A program's request that weighs other cells than its tables have.
     #[error("there is not one weight for each cell of a table")]
     Weights,

@@ -27,8 +27,8 @@ pub(super) const KEYS: Keys = Keys {
         required(
             "file",
             Shape::Text,
-            "a release of an earlier time, relative to the spec: it must tell each table, with the same labels. What is used of it becomes part of the \
-             release",
+            "a release that is out, relative to the spec: it must tell each table, by the same names of levels; categories that it does not have count as the floor. What is \
+             used of it becomes part of the release",
         ),
         required("floor", Shape::Exact, "smaller counts count as this one: noisy counts may be negative"),
     ],
@@ -217,7 +217,7 @@ fn decimal(x: f64, digits: usize) -> String {
     }
 }
 
-/// `max(count, floor)` of the cells of a table, in their order. Categories that the release does not have count as the floor.
+/// `max(count, floor)` of the cells of a table, in their order. Categories that the release does not have count as the floor; if it has none of a level, its codes are others.
 fn counts(answers: &Answers, cube: &Cube, table: &Table, floor: f64) -> Result<Vec<f64>, String> {
     let levels: Vec<Level> = table.cuboid.iter().collect();
     let mut out = vec![floor; cells(cube, table)?];
@@ -231,6 +231,12 @@ fn counts(answers: &Answers, cube: &Cube, table: &Table, floor: f64) -> Result<V
     let sql = format!("SELECT {columns}COUNT(*) FROM {}{group}", quoted(answers.name()));
     let told =
         answers.query(&sql, 0.95).map_err(|e| e.to_string().lines().next().unwrap_or_default().to_owned())?;
+    for (at, (known, name)) in known.iter().zip(&names).enumerate() {
+        let theirs = |row: &Vec<ResultCell>| matches!(row.get(at), Some(ResultCell::Label(label)) if known.contains_key(label.as_str()));
+        if !told.rows.iter().any(theirs) {
+            return Err(format!("it has none of the categories of {name}"));
+        }
+    }
     for row in &told.rows {
         let place = row.iter().zip(levels.iter().zip(&known)).try_fold(0, |at, (cell, (l, known))| {
             let ResultCell::Label(label) = cell else { return None };

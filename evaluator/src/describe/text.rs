@@ -178,6 +178,11 @@ impl Display for Description {
                 None => "Tables, and all that can be summed from them".to_owned(),
             }
         };
+        if self.tables.is_empty() && self.amounts.is_empty() && !self.is_projection() {
+            let questions = "It has no tables: sums of counts were measured themselves, for the questions that its spec asks (margins inspect FILE --spec). \
+                             Those can be asked, and sums and differences of them.";
+            return writeln!(f, "\n{}", wrapped(questions, 0, width.min(WIDTH)));
+        }
         if !self.tables.is_empty() || self.amounts.is_empty() {
             writeln!(f, "\n{what}")?;
             tables(f, &self.tables, self.level, self.more_tables)?;

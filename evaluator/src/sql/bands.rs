@@ -24,6 +24,8 @@ pub(super) const MOST: usize = 1 << 10;
 pub(super) const FEWER: &str = "ask for some of them at a time, with a condition in WHERE";
 /// And so many times the categories that they are made of: each combination has a class for each of them.
 const MOST_NODES: usize = 1 << 24;
+/// And so many times if those count that turn out to have no units.
+const MOST_TRIED: usize = 1 << 27;
 
 /// A CASE that is grouped by, or a part of days.
 pub(super) struct Bands<'a> {
@@ -316,17 +318,33 @@ pub(super) fn most() -> String {
 
 /// Why there are more combinations than are answered, if there are.
 pub(super) fn too_many(bands: &[Banded]) -> Option<String> {
-    let several = bands.iter().try_fold(1usize, |n, b| n.checked_mul(b.each.len()).filter(|n| *n <= MOST));
-    let Some(several) = several else {
+    let sizes = bands.iter().map(|b| b.each.len());
+    let tried = sizes.fold(1usize, |n, own| n.saturating_mul(own));
+    let mut nodes = 0usize;
+    // Bands of one dimension share out its categories: however many there are, no more combinations than categories have any units.
+    let mut alone: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+    let mut several = 1usize;
+    for band in bands {
+        let dims: Vec<_> = band.each.first().into_iter().flat_map(|(_, units)| &units.dims).collect();
+        nodes += dims.iter().map(|d| d.class_of.len()).sum::<usize>();
+        let of_one = |dim: usize| band.each.iter().all(|(_, units)| units.dims.iter().all(|d| d.dim == dim));
+        match dims[..] {
+            [only] if of_one(only.dim) => {
+                let (bands, _) = alone.entry(only.dim).or_insert((1, only.class_of.len()));
+                *bands = bands.saturating_mul(band.each.len());
+            }
+            _ => several = several.saturating_mul(band.each.len()),
+        }
+    }
+    let several = alone.values().fold(several, |n, (bands, nodes)| n.saturating_mul(*bands.min(nodes)));
+    if several > MOST {
         return Some(match bands.iter().filter_map(|b| b.above.map(|_| b.each.len())).max() {
-            Some(labels) => format!(
+            Some(labels) if labels > MOST => format!(
                 "PARTITION BY a level above makes a band of each of its labels, here {labels}; the most combinations of bands is {MOST}"
             ),
-            None => most(),
+            _ => most(),
         });
-    };
-    let filters = bands.iter().filter_map(|b| b.each.first()).flat_map(|(_, units)| &units.dims);
-    let nodes: usize = filters.map(|d| d.class_of.len()).sum();
-    (several.saturating_mul(nodes) > MOST_NODES)
+    }
+    (several.saturating_mul(nodes) > MOST_NODES || tried.saturating_mul(nodes) > MOST_TRIED)
         .then(|| format!("{several} bands of dimensions with {nodes} categories are too many to answer"))
 }

@@ -65,7 +65,13 @@ impl Having {
                     .at(expr.span())
                     .help(format!(
                         "HAVING compares the figures that are shown with numbers: {}",
-                        list(&columns.iter().map(|c| quoted(c.name())).collect::<Vec<_>>())
+                        list(
+                            &columns
+                                .iter()
+                                .filter(|c| !c.is_label())
+                                .map(|c| quoted(c.name()))
+                                .collect::<Vec<_>>()
+                        )
                     ))),
             }
         };

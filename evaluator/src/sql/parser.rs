@@ -519,9 +519,9 @@ impl Parser {
                 self.word("ASC");
             }
             if self.is_word(0, "NULLS") {
-                return Err(SqlError::new("there are no NULLs to order")
+                return Err(SqlError::new("where NULLs stand in the order cannot be said")
                     .at(expr.span())
-                    .help("write ASC or DESC alone"));
+                    .help("write ASC or DESC alone: NULL counts as larger than all numbers"));
             }
             order.push(Order { expr, descending });
             if !self.sign(",") {

@@ -431,7 +431,8 @@ fn number(cell: &[u8]) -> Result<f64, Fault> {
         return Err(Fault::NotNumber); // what Rust also accepts: inf, infinity, nan
     }
     let text = std::str::from_utf8(cell).map_err(|_| Fault::NotUtf8)?;
-    text.parse().ok().filter(|v: &f64| v.is_finite()).ok_or(Fault::NotNumber)
+    // What is beyond all doubles is beyond all edges: infinite.
+    text.parse().map_err(|_| Fault::NotNumber)
 }
 
 /// The bin that holds `value`: lower edges belong to their bin, the last edge to the last bin.

@@ -248,6 +248,13 @@ fn bands_that_cannot_be() {
     assert_eq!(parse(&text).bands.iter().map(|b| b.each.len()).collect::<Vec<_>>(), [32, 32]);
     let text = format!("{text}, CASE WHEN work = 'employed' THEN 1 ELSE 2 END");
     assert!(refused(&text).contains("the most combinations of bands is 1024"));
+    // Of 100 ages within bands of ages there are no more combinations than ages.
+    let text = "SELECT age.band, age, COUNT(*) - LAG(COUNT(*)) OVER (PARTITION BY age.band ORDER BY age) AS d FROM town GROUP BY age.band, age";
+    let query = parse(text);
+    let sizes: Vec<usize> = query.bands.iter().map(|b| b.each.len()).collect();
+    assert!(sizes.iter().product::<usize>() > 1024, "{sizes:?}");
+    let ages = sizes.iter().max().unwrap();
+    assert_eq!(query.portions(&query.aggregates).unwrap().len(), *ages);
 }
 
 /// A total over the labels of a level above: of the same units as that level's own group.
