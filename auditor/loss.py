@@ -32,7 +32,8 @@ def apart(release):
         "more than rows is measured": release.channels[1:], "there are several recipients": release.copies,
         "a unit may change its cell": plan.neighbours != "add-remove",
         "a unit may have several rows": plan.max_rows > 1 or release.truncation,
-        "rows of its own are measured": any(block.kind == "rows" for block in plan.blocks)}
+        "rows of its own are measured": any(block.kind == "rows" for block in plan.blocks),
+        "nodes have weights": any(block.weighted() for block in plan.blocks)}
     why = next((why for why, holds in reasons.items() if holds), None)
     many = why is None and math.prod(map(len, _told(release)[1])) > KINDS
     return "its cells are of too many kinds" if many else why
@@ -43,11 +44,10 @@ def _told(release):
     plan, ways, blocks = release.plan, [{} for _ in release.domain], Counter()
     for number, block in enumerate(plan.blocks):
         keys = []
-        for (d, level), way in zip(block.table, block.ways):
-            key = level, way if isinstance(way, str) else id(way)
-            if key not in ways[d]:
-                ways[d][key] = moved(plan, d, level, way)
-            keys.append((d, key))
+        for d, level, way in block.axes():
+            if (level, way) not in ways[d]:
+                ways[d][level, way] = moved(plan, d, level, way)
+            keys.append((d, (level, way)))
         blocks[tuple(keys), float(sum(release.rows.layers(number)))] += 1
     return blocks, [_kinds(dimension, steps) for dimension, steps in zip(release.domain, ways)]
 

@@ -34,7 +34,7 @@ class Release:
     def __init__(self, file):
         self.file = file
         self.domain = domain.decode(file.one("domain"))
-        self.plan = Plan(file.one("plan"), self.domain)
+        self.plan = Plan(file.one("plan"), self.domain, file.version)
         self.projection = self._maybe("projection", sections.projection, self.domain)
         self.truncation = self._maybe("truncation", sections.truncation)
         asked = self._maybe("workload", sections.workload, self.plan) or {}

@@ -125,9 +125,9 @@ class Solved:
             sums = blocks.columns(self.plan, block).T
             rows, noise = sums @ self.unknowns.rows(block.table), [np.eye(len(sums))]
         else:
-            parts = [blocks.factors(self.plan, *pair, way) for pair, way in zip(block.table, block.ways)]
-            rows = self.unknowns.rows(block.table, [m * D @ S for S, D, m in parts])
-            noise = [D for _, D, _ in parts]
+            parts = [blocks.factors(self.plan, *axis) for axis in block.axes()]
+            rows = self.unknowns.rows(block.table, [D @ S for S, D in parts])
+            noise = [D for _, D in parts]
         white = blocks.kron([np.linalg.inv(np.linalg.cholesky(D @ D.T)) for D in noise]) / math.sqrt(spread)
         shift = white @ blocks.kron([D.sum(axis=1)[:, None] for D in noise])[:, 0]
         centre = self.centres.mean if self.centres else 0

@@ -402,7 +402,7 @@ class Spec:
     def _blocks(self, shares, channel):
         """Blocks are of the strategy's kind; of three strategies just its tables, `given` at its shares."""
         plan, name_of = channel.plan, self.release.domain.name_of
-        kinds = {"residual": {"component"}, "wavelet": {"differences"}, "fourier": {"coefficients"},
+        kinds = {"residual": {"component", "bases"}, "wavelet": {"differences"}, "fourier": {"coefficients"},
                  "matrix": {"rows"}, "together": {"rows"}, "bases": {"component", "bases"}}
         kinds = kinds.get(plan.strategy, {"table"})
         must(all(block.kind in kinds for block in plan.blocks), "the blocks are not those of the strategy")
