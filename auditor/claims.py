@@ -87,9 +87,10 @@ class Claims:
             "projection": self._projection(), "recipient": self._recipient()}
 
     def _charged(self):
-        """What the account is charged for one of its units."""
-        spent = cost.joint(self.release) if self.release.copies else self.cost.total
-        return self.amount(spent * self.manifest["account"]["unit_of"] ** (2 if self.rho else 1))
+        """What the account is charged for one of its units, for the cost that the manifest says."""
+        said, unit_of = self.manifest, self.manifest["account"]["unit_of"]
+        spent = said["recipient"]["joint_cost"] if self.release.copies else said["privacy"]["cost"]
+        return self.amount(ratio(spent["amount"]) * unit_of ** (2 if self.rho else 1))
 
     def _note(self):
         unit, rows = self.manifest["privacy"]["unit"], self.held.max_rows

@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import itertools
+import re
 
 import numpy as np
 
@@ -126,3 +127,37 @@ def _bands(entry, bounds):
         band = shown(low) + (f"{'-' if low >= 0 else ' to '}{shown(high)}" if high > low else "")
         found += [band if whole else interval((low, high, closed))] * (end - start)
     return found
+
+
+def stretches(level, entries):
+    """The first and the last node of each interval."""
+    found = [_stretch(level, one) for one in entries]
+    must(len(set(found)) == len(found), f"an interval of {level.name} is there twice")
+    return found
+
+
+def _stretch(level, said):
+    """A pair, a category, or numbers with a dash between them or a plus behind. A category may have a dash
+    itself: only one way to part a text makes sense."""
+    def end(text, side):
+        known = [bound and bound[side] for bound in level.bounds]
+        return level.labels.index(text) if text in level.labels else known.index(float(text))
+
+    def pair(first, last):
+        try:
+            return [(end(str(first).strip(), 0), end(str(last).strip(), 1))]
+        except ValueError:
+            return []
+
+    if isinstance(said, list):
+        found = pair(*said)
+    elif said.strip() in level.labels:
+        found = pair(said, said)
+    elif said.endswith("+"):
+        # Behind the numbers there may be categories without one.
+        found = pair(said[:-1], level.labels[max(node for node, bound in enumerate(level.bounds) if bound)])
+    else:
+        dashes = re.finditer("[-–]", said)
+        found = [one for dash in dashes for one in pair(said[:dash.start()], said[dash.end():])]
+    must(len(found) == 1 and found[0][0] <= found[0][1], f"{said} is no interval of {level.name}")
+    return found[0]

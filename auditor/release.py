@@ -61,6 +61,11 @@ class Release:
             must(not others, "a projection has a section that none may have")
             must(not self.plan.blocks and not self.plan.workload, "a projection has a plan with tables")
         self.rows.values = self._measured()
+        for channel in self.channels:
+            told = sum(map(len, channel.values)) + sum(len(counts) for _, counts in channel.exact)
+            tables = [block.table for block in channel.plan.blocks if block.kind != "rows"]
+            whole = all(self.domain.cells(table) <= told for table in tables)
+            must(whole, "a part of a table is measured whose other parts are not in the file")
 
     def of(self, name, subject="sums"):
         """The channel of this subject of the number of this name, if there is one."""
@@ -132,9 +137,9 @@ class Release:
 
     def _declared(self, manifest):
         """What the manifest says is there is there."""
-        said = [manifest["privacy"].get("truncation") is None, manifest.get("recipient") is None]
-        found = [self.truncation is None, self.copies is None]
-        must(said == found, "the manifest and the file disagree on truncation or recipients")
+        cut = self.truncation and {"scale": str(self.truncation[0])}
+        same = manifest["privacy"].get("truncation") == cut and ("recipient" in manifest) == bool(self.copies)
+        must(same, "the manifest and the file disagree on truncation or recipients")
         declared = manifest["declared"]
         must(self.zeros == declared["constraints"], "the empty cells are not those declared")
         pairs = [text.partition(": ") for text in declared["invariants"]]

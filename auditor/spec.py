@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import math
+import re
 import tomllib
 from fractions import Fraction
 
@@ -242,9 +243,13 @@ class Spec:
 
     def _asked(self, table, ask):
         """What an `ask` asks of a table, by dimension."""
-        within(not any(isinstance(word, list) for word in ask.values()), "intervals that are asked for")
-        names = {d: (self.domain[d].name, self.domain[d].called(level)) for d, level in table}
-        return {d: word for key, word in ask.items() for d in names if key in names[d] and word != "cells"}
+        found = {}
+        for key, word in ask.items():
+            for d, level in table:
+                if key in (self.domain[d].name, self.domain[d].called(level)) and word != "cells":
+                    own = self.domain[d].levels[level]
+                    found[d] = lists.stretches(own, word) if isinstance(word, list) else word
+        return found
 
     def _expanded(self):
         """Every entry and every table that it asks for."""
@@ -428,16 +433,26 @@ class Spec:
 
     def _rows(self, entry):
         """Rows that the spec brings are those that are measured, in whatever order."""
-        table = self.domain.name_of(map(self.domain.column, entry["of"]))
-        if not entry["file"].endswith(".csv"):
-            self.used.append(entry["file"])
-            return self.left.append("rows of a Matrix Market file")
-        rows = self.attachment(entry["file"])
-        expected, found = [list(map(float, row)) for row in rows], []
+        table, file, found = self.domain.name_of(map(self.domain.column, entry["of"])), entry["file"], []
+        rows = map(enumerate, self.attachment(file)) if file.endswith(".csv") else self._coordinates(file)
+        expected = [[(cell, float(factor)) for cell, factor in row if float(factor)] for row in rows]
         for block in self.held.blocks if self.held.strategy == "matrix" else []:
             same("the table under rows is", self.release.domain.name_of(block.table), table)
-            found += blocks.columns(self.held, block).T.tolist()
+            found += block.rows
         must(not found or sorted(found) == sorted(expected), "the rows that are measured are not the spec's")
+
+    def _coordinates(self, file):
+        """The rows of a Matrix Market file."""
+        head, *lines = self._text(file).splitlines()
+        kind = re.fullmatch("%%matrixmarket matrix coordinate [a-z]+ general", " ".join(head.lower().split()))
+        must(kind, f"{file} is no list of coordinates")
+        (many, *_), *entries = (line.split() for line in lines if line.strip() and not line.startswith("%"))
+        rows = {}
+        for row, cell, *factor in entries:
+            rows.setdefault(int(row), {})[int(cell) - 1] = factor[0] if factor else 1
+        once = len(entries) == sum(map(len, rows.values()))
+        must(once and len(rows) == int(many), f"{file} has an entry twice, or other rows than it says")
+        return [sorted(row.items()) for row in rows.values()]
 
     def _projection(self, said):
         held, plan = self.held, self.release.plan
