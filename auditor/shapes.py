@@ -55,6 +55,7 @@ def check(value, kind, path):
         must(isinstance(value, dict), f"{path} is no table")
         return [field for item in value.values() for field in check(item, kind[1:-1], f"a value of {path}")]
     if kind == "ratio":
+        must(type(value) is str and ratio(value) >= 0, f"{path} is not what it must be")
         return [path] * (str(ratio(value)) != value)
     must(_is(value, kind), f"{path} is not what it must be")
     return []
