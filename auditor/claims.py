@@ -68,14 +68,12 @@ class Claims:
 
     def _derived(self):
         release, held = self.release, self.held
-        scale = sum(release.cut_layers())
-        if release.truncation:
-            must(release.truncation[0] == scale, "the scale of cut units is not the copy's")
-            must(self.manifest["privacy"]["unit"] != "row", "a count of cut units where the unit is a row")
+        cut = {"scale": str(sum(release.cut_layers()))} if release.truncation else None
+        must(not cut or self.manifest["privacy"]["unit"] != "row", "units are cut, and each is a row")
         privacy = {
             "max_rows": held.max_rows, "neighbours": held.neighbours, "budget": self.amount(release.budget),
             "cost": self.amount(self.cost.total), "note": self._note(), "approximate": self._approximate(),
-            "truncation": {"scale": str(scale)} if release.truncation else None}
+            "truncation": cut}
         measured = self._measurements()
         plan = {
             "measure": f"{held.kind} projection" if release.projection else release.plan.strategy,

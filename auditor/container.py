@@ -96,10 +96,6 @@ class File:
     def all(self, name):
         return [section for section in self.sections if section.name == name]
 
-    def one(self, name):
-        found = self.all(name)
-        return found[0].read() if found else None
-
     def _table(self, count, end):
         at, sections, last = 32 + 56 * count, [], None
         for start in range(32, at, 56):

@@ -166,24 +166,20 @@ class Part:
 
     def _of_weights(self, others):
         """Where nodes have weights cells differ. What a squared length of one costs is rounded up."""
-        plan, lengths, cells, worst = self.plan, {}, 1, 0
-        axes = dict.fromkeys(axis for block in others for axis in block.weighted())
-        for d in {d for d, _, _ in axes}:
-            # A leaf is told by the lengths of the nodes above it.
-            own = [axis for axis in axes if axis[0] == d]
-            above = [plan.domain[d].ancestors(max(level for _, level, _ in own), axis[1]) for axis in own]
-            leaves = zip(*([self.lengths(*axis)[node] for node in nodes] for axis, nodes in zip(own, above)))
-            kinds = list(dict.fromkeys(leaves))
-            shape = [-1 if other == d else 1 for other in range(len(plan.domain))]
-            for axis, kind in zip(own, zip(*kinds)):
-                lengths[axis] = np.array(kind, dtype=object).reshape(shape)
-            cells *= len(kinds)
-        within(cells <= 1 << 20, "weights of nodes in very many kinds of cells")
+        domain, worst = self.plan.domain, 0
+        dimensions = sorted({d for block in others for d, _, _ in block.weighted()})
+        cells = domain.cells((d, domain[d].finest) for d in dimensions)
+        within(cells <= 1 << 22, "weights of nodes over more than 2^22 cells")
+
+        def lengths(d, level, way):
+            found = np.array(self.lengths(d, level, way), dtype=object)
+            shape = [-1 if other == d else 1 for other in dimensions]
+            return found[domain[d].ancestors(domain[d].finest, level)].reshape(shape)
+
         for block in others:
-            own = [lengths[axis] for axis in block.weighted()]
+            own = [lengths(*axis) for axis in block.weighted()]
             unit = Fraction(self.each[block][0], math.prod(some.max() for some in own))
-            one = self.price(unit, self.scales[block])
-            worst = worst + up(one) * functools.reduce(np.multiply, own, 1)
+            worst = worst + up(self.price(unit, self.scales[block])) * functools.reduce(np.multiply, own, 1)
         return int(np.max(worst))
 
     def norm(self, column):

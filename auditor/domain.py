@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from .wire import harmless, must, Wire
+from .wire import harmless, must
 
 
 class Level:
@@ -76,9 +76,7 @@ class Domain(list):
         return index.reshape(-1)
 
 
-def decode(data):
-    wire = Wire(data, "domain")
-
+def decode(wire):
     def bound():
         tag = wire.choice(0, 2)
         low, high = (wire.double(), wire.double()) if tag else (0, 0)
@@ -91,7 +89,6 @@ def decode(data):
 
     text = lambda: harmless(wire.text(4096))
     domain = Domain(wire.list(lambda: Dimension(text(), wire.list(level, 1, 63)), 0, 4096))
-    wire.end()
     names = [[dimension.name for dimension in domain]]
     for dimension in domain:
         names.append([level.name for level in dimension.levels[1:]])

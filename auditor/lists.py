@@ -8,6 +8,7 @@ import re
 import numpy as np
 
 from .domain import Dimension, Level
+from .shapes import DECIMAL
 from .wire import ascend, must
 
 
@@ -140,24 +141,20 @@ def _stretch(level, said):
     """A pair, a category, or numbers with a dash between them or a plus behind. A category may have a dash
     itself: only one way to part a text makes sense."""
     def end(text, side):
-        known = [bound and bound[side] for bound in level.bounds]
-        return level.labels.index(text) if text in level.labels else known.index(float(text))
-
-    def pair(first, last):
-        try:
-            return [(end(str(first).strip(), 0), end(str(last).strip(), 1))]
-        except ValueError:
-            return []
+        numbers = [bound and bound[side] for bound in level.bounds]
+        if text.strip() in level.labels:
+            return level.labels.index(text.strip())
+        return numbers.index(float(text)) if DECIMAL.fullmatch(text.strip()) and float(text) in numbers else None
 
     if isinstance(said, list):
-        found = pair(*said)
+        pairs = [map(str, said)]
     elif said.strip() in level.labels:
-        found = pair(said, said)
+        pairs = [(said, said)]
     elif said.endswith("+"):
         # Behind the numbers there may be categories without one.
-        found = pair(said[:-1], level.labels[max(node for node, bound in enumerate(level.bounds) if bound)])
+        pairs = [(said[:-1], level.labels[max(node for node, bound in enumerate(level.bounds) if bound)])]
     else:
-        dashes = re.finditer("[-–]", said)
-        found = [one for dash in dashes for one in pair(said[:dash.start()], said[dash.end():])]
+        pairs = [(said[:dash.start()], said[dash.end():]) for dash in re.finditer("[-–]", said)]
+    found = [pair for pair in ((end(first, 0), end(last, 1)) for first, last in pairs) if None not in pair]
     must(len(found) == 1 and found[0][0] <= found[0][1], f"{said} is no interval of {level.name}")
     return found[0]

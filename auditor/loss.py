@@ -213,12 +213,11 @@ def shown(value, version):
     return f"{math.ceil(round(value * 10**decimals, 7)) / 10**decimals:.{decimals}f}"
 
 
-def converts(rho, eps, delta):
+def converts(rho, eps, delta, slack=1e-9):
     """Whether ρ has no more than this δ, as far as doubles tell."""
-    return log_delta(float(rho), float(eps)) <= math.log(delta) + 1e-9 * (1 + abs(math.log(delta)))
+    return log_delta(float(rho), float(eps)) <= math.log(delta) + slack * (1 + abs(math.log(delta)))
 
 
 def is_largest(rho, eps, delta):
     """Whether ρ is the largest for (ε, δ), or rounded down from it by no more than one part in 2^30."""
-    goal, more = math.log(delta), log_delta(float(rho) * (1 + 2**-30), float(eps))
-    return converts(rho, eps, delta) and more >= goal - 1e-9 * (1 + abs(goal))
+    return converts(rho, eps, delta) and not converts(float(rho) * (1 + 2**-30), eps, delta, slack=-1e-9)

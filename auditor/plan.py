@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from .blocks import Basis, Siblings
-from .wire import ascend, Wire
+from .wire import ascend
 
 STRATEGIES = ("residual queries base hierarchy cluster tables given wavelet fourier matrix bases "
               "together").split()
@@ -31,9 +31,8 @@ class Block:
 class Plan:
     """As stored. `levels` are those in use, by dimension."""
 
-    def __init__(self, data, domain, version=2):
-        self.domain, self.wire, self.version, self._told = domain, Wire(data, "plan"), version, {}
-        wire = self.wire
+    def __init__(self, wire, domain, version=2):
+        self.domain, self.wire, self.version, self._told = domain, wire, version, {}
         self.noise = wire.one_of("gaussian", "laplace")
         self.budget = wire.rational()
         self.neighbours = wire.one_of("add-remove", "substitute")
@@ -49,7 +48,6 @@ class Plan:
         asked = lambda: (self._table(asked=True), wire.rational(positive=False))
         self.workload = wire.list(asked, 0, 262_144)
         self.blocks = wire.list(self._block, 0, 262_144)
-        wire.end()
         parts = [block.table for block in self.blocks if block.kind in ("component", "differences", "bases")]
         wire.must(len(set(parts)) == len(parts), "measures a component twice")
         several = {d for (d, _), ways in self._told.items() if len(ways) > 1}

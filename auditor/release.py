@@ -7,7 +7,7 @@ import numpy as np
 
 from . import blocks, domain, sections
 from .plan import Plan
-from .wire import harmless, least, must, packed, utf8
+from .wire import decoded, harmless, least, must, utf8
 
 
 class Channel:
@@ -33,12 +33,12 @@ class Release:
 
     def __init__(self, file):
         self.file = file
-        self.domain = domain.decode(file.one("domain"))
-        self.plan = Plan(file.one("plan"), self.domain, file.version)
+        self.domain = self._maybe("domain", domain.decode)
+        self.plan = self._maybe("plan", Plan, self.domain, file.version)
         self.projection = self._maybe("projection", sections.projection, self.domain)
         self.truncation = self._maybe("truncation", sections.truncation)
         asked = self._maybe("workload", sections.workload, self.plan) or {}
-        held = [sections.sums(section.read(), self.plan) for section in file.all("sums")]
+        held = self._all("sums", sections.sums, self.plan)
         self.cut, truncated = len(self.plan.blocks), self.truncation is not None
         firsts = [*itertools.accumulate((len(a.plan.blocks) for a in held), initial=self.cut + truncated)]
         self.copies = self._maybe("copies", sections.copies, self.plan, truncated, firsts[-1])
@@ -47,7 +47,7 @@ class Release:
         zeros = [section.read() for section in file.all("zero")]
         must(all(len(zero) <= 65536 for zero in zeros), "a condition is too long")
         self.zeros = [harmless(utf8(zero, "a condition"), lines=True) for zero in zeros]
-        exact = [sections.exact(section.read(), self.domain) for section in file.all("exact")]
+        exact = self._all("exact", sections.exact, self.domain)
         self.channels = [Channel(self, 0, "rows", self.plan, [], exact, asked)]
         self.channels += [Channel(self, first, **vars(sums)) for first, sums in zip(firsts, held)]
         self.rows, *sums = self.channels
@@ -131,9 +131,11 @@ class Release:
                     found = left == 0 and (whole - a) % 2 == 0 and least <= whole <= ends * h * h + rest**2
                     must(found, "an exact sum of squares is none of so many rows")
 
-    def _maybe(self, name, decode, *more):
-        data = self.file.one(name)
-        return None if data is None else decode(data, *more)
+    def _all(self, name, read, *more):
+        return [decoded(section.read(), f"{name} section", read, *more) for section in self.file.all(name)]
+
+    def _maybe(self, *section):
+        return next(iter(self._all(*section)), None)
 
     def _declared(self, manifest):
         """What the manifest says is there is there."""
@@ -164,27 +166,23 @@ class Release:
             counts = [blocks.count(self.plan, block) for block in self.plan.blocks]
             must(all(1 <= count <= 1 << 35 for count in counts), "something is measured that has no values")
             cuts = {at: blocks.slices(self.plan, block) for at, block in enumerate(self.plan.blocks)}
-        parts = [[]]
+        parts, full = [], True
         for at, count in enumerate(counts):
-            cut = cuts.get(at)
-            if cut or parts[-1] and (sum(parts[-1]) >= 1 << 16 or cuts.get(at - 1)):
-                parts.append([])
-            parts[-1].append(count)
-            if cut:
-                parts[-1:] = [[len(slice)] for slice in cut]
-        parts, held, values = [part for part in parts if part], self.file.all("measurements"), []
+            for own in cuts.get(at) or [range(count)]:
+                parts += [[]] if full or cuts.get(at) else []
+                parts[-1].append((at, own))
+                full = cuts.get(at) or sum(len(own) for _, own in parts[-1]) >= 1 << 16
+        held = self.file.all("measurements")
         must(len(held) == len(parts), f"{len(held)} sections of measurements are not {len(parts)}")
-        for part, section in zip(parts, held):
-            data, at = section.read(), 0
-            must(len(data) >= sum(map(least, part)), "a section of measurements is too short for its values")
-            for count in part:
-                found, at = packed(data, at, count)
-                values.append(found)
-            must(at == len(data), "a section of measurements has bytes after its values")
-        for at, cut in cuts.items():
-            if cut:
-                whole = np.empty(counts[at], dtype=np.int64)
-                for slice, found in zip(cut, values[at : at + len(cut)]):
-                    whole[slice] = found
-                values[at : at + len(cut)] = [whole]
+        room = all(len(section.read()) >= sum(least(len(own)) for _, own in part)
+                   for section, part in zip(held, parts))
+        must(room, "a section of measurements is too short for its values")
+        values = [np.empty(count, dtype=np.int64) for count in counts]
+
+        def read(wire, part):
+            for at, own in part:
+                values[at][own if cuts.get(at) else slice(None)] = wire.packed(len(own))
+
+        for section, part in zip(held, parts):
+            decoded(section.data, "measurements section", read, part)
         return values

@@ -67,12 +67,15 @@ class Spec:
 
     def check(self):
         try:
-            text = self.release.file.one("spec")
+            text = self.release.file.all("spec")[0].read()
             must(len(text) <= 1 << 22, "the sealed spec is longer than 4 MiB")
             self.toml = tomllib.loads(text.decode("utf-8-sig"), parse_float=Float)
             strange = shapes.check(self.toml, "Spec", "the spec")
             must(not strange, f"the spec has keys that there are not: {strange}")
             self.privacy, entries = self.toml["privacy"], self.toml["dimension"]
+            rows = {"column": "row", "max_rows": 1}
+            self.unit = rows if self.privacy["unit"] == "row" else self.privacy["unit"]
+            must(self.unit["column"] != "row" or self.unit["max_rows"] == 1, "the spec calls a column `row`")
             room = sum(len(level) for dimension in self.release.domain for level in dimension.levels)
             self.domain = Domain(lists.dimension(entry, self.attachment, room) for entry in entries)
             self.legends = [legend for pair in zip(entries, self.domain) for legend in self._legend(*pair)]
@@ -97,9 +100,9 @@ class Spec:
     def _about(self):
         cuts = list(map(ratio, self.toml.get("release", {}).get("reliability", [])))
         must(ascend(cuts) and len(cuts) <= 4, "the classes of reliability do not ascend, or are too many")
-        said, whose, unit = self.manifest, self.toml.get("dataset", {}), self.privacy["unit"]
+        said, whose = self.manifest, self.toml.get("dataset", {})
         told = {**self.toml, "reliability": list(map(str, cuts)) or None}
-        usual = {"id": told["name"], "unit": unit if unit == "row" else unit["column"], "unit_of": 1, **whose}
+        usual = {"id": told["name"], "unit": self.unit["column"], "unit_of": 1, **whose}
         for what, told, keys in [
             ("about", told, "name title description licence contact supersedes reliability"),
             ("dataset", whose if self.release.file.version > 1 else {}, "id period snapshot"),
@@ -109,21 +112,19 @@ class Spec:
 
     def _data(self, said, entries):
         """How columns are read, and that those are named which are needed."""
-        get, columns, unit = said.get, said.get("columns"), self.privacy["unit"]
+        get, columns = said.get, said.get("columns")
         ending = get("path", ".csv").lower().removesuffix(".gz").removesuffix(".zst").rpartition(".")[2]
         texts = {"delimiter", "quote", "columns", "encoding", "decimal", "thousands"} & set(said)
         sound = {"csv": True, "parquet": not texts, "-": get("path") == "-"}.get(get("format", ending), False)
         sound &= get("delimiter", ",") != get("quote", '"') and get("decimal", ".") != get("thousands")
-        used = {entry.get("column", entry["name"]) for entry in entries}
-        used |= {one for key in ("column", "order") if unit != "row" for one in listed(unit.get(key, []))}
+        used = {entry.get("column", entry["name"]) for entry in entries} | set(listed(self.unit.get("order", [])))
+        used |= set() if self.privacy["unit"] == "row" else {self.unit["column"]}
         sound &= columns is None or len(set(columns)) == len(columns) and used <= set(columns)
         labels = {a for entry in entries for a in entry.get("categories", []) if a != entry.get("missing")}
         must(sound and not labels & set(get("empty", [])), "the data is told as none can be")
 
     def _privacy(self):
-        said, unit, plan = self.manifest["privacy"], self.privacy["unit"], self.release.plan
-        unit = {"column": "row", "max_rows": 1} if unit == "row" else unit
-        must(unit["column"] != "row" or unit["max_rows"] == 1, "the spec calls a column `row`")
+        said, unit, plan = self.manifest["privacy"], self.unit, self.release.plan
         same("the unit is", [said["unit"], self.held.max_rows], [unit["column"], unit["max_rows"]])
         same("rows without a unit are", said.get("without", "stop"), unit.get("without", "stop"))
         same("the order of rows is", said.get("order", []), listed(unit.get("order", [])))
