@@ -1,5 +1,5 @@
-"""What a block measures in one dimension of its table, by the way it is taken there: `table`, `differences` or
-`coefficients`, a basis, or siblings."""
+"""What a block measures in one dimension of its table, by the way it is taken there: `table`, `differences`
+or `coefficients`, a basis, or siblings."""
 
 import functools
 import math
@@ -18,7 +18,8 @@ class Basis:
 
 
 class Siblings:
-    """Nodes times factors, less the first of their siblings: factors that a plan has for them, or one for all."""
+    """Nodes times factors, less the first of their siblings: weights that a plan has for them, or one factor
+    for all."""
 
     def __init__(self, groups, factors=None):
         self.groups, self.name = groups, "weights" if factors else "siblings"
@@ -158,7 +159,7 @@ def lengths(plan, d, level, way):
 
 
 def products(plan, d, level, way):
-    """Inner products of what rows in two nodes of a plain dimension move; nothing where these are not whole."""
+    """Inner products of what rows in two nodes of a plain dimension move; nothing where not whole."""
     nodes = plan.domain[d].size(level)
     if isinstance(way, Basis):
         return (way.entries.astype(object).T @ way.entries.astype(object))[~np.eye(nodes, dtype=bool)]

@@ -136,8 +136,8 @@ class Part:
         return (2 if self.gaussian or block.kind == "table" else 1) * (squares - low)
 
     def _worst(self):
-        """What a unit costs at most, in units of 2^-96, and how that is known: of rows over each table, and of
-        all other blocks."""
+        """What a unit costs at most, in units of 2^-96, and how that is known: of rows over each table, and
+        of all other blocks."""
         rows = [block for block in self.plan.blocks if block.kind == "rows"]
         others = [block for block in self.plan.blocks if block.kind != "rows"]
         tables = dict.fromkeys(block.table for block in rows)
@@ -179,7 +179,7 @@ class Part:
         for block in others:
             own = [lengths(*axis) for axis in block.weighted()]
             unit = Fraction(self.each[block][0], math.prod(some.max() for some in own))
-            worst = worst + up(self.price(unit, self.scales[block])) * functools.reduce(np.multiply, own, 1)
+            worst = worst + up(self.price(unit, self.scales[block])) * math.prod(own)
         return int(np.max(worst))
 
     def norm(self, column):

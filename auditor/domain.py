@@ -18,10 +18,6 @@ class Level:
     def __len__(self):
         return len(self.labels)
 
-    def __eq__(self, other):
-        alike = (self.name, self.labels, self.bounds) == (other.name, other.labels, other.bounds)
-        return alike and np.array_equal(self.parents, other.parents)
-
 
 class Dimension:
     """Level 0 is the total, one node; the others are as stored."""

@@ -141,10 +141,10 @@ def _stretch(level, said):
     """A pair, a category, or numbers with a dash between them or a plus behind. A category may have a dash
     itself: only one way to part a text makes sense."""
     def end(text, side):
-        numbers = [bound and bound[side] for bound in level.bounds]
-        if text.strip() in level.labels:
-            return level.labels.index(text.strip())
-        return numbers.index(float(text)) if DECIMAL.fullmatch(text.strip()) and float(text) in numbers else None
+        text, numbers = text.strip(), [bound and bound[side] for bound in level.bounds]
+        if text in level.labels:
+            return level.labels.index(text)
+        return numbers.index(float(text)) if DECIMAL.fullmatch(text) and float(text) in numbers else None
 
     if isinstance(said, list):
         pairs = [map(str, said)]

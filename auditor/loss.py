@@ -41,15 +41,13 @@ def apart(release):
 
 def _told(release):
     """How often blocks are measured in which ways with which s², and by dimension the kinds of its cells."""
-    plan, ways, blocks = release.plan, [{} for _ in release.domain], Counter()
+    plan, blocks = release.plan, Counter()
     for number, block in enumerate(plan.blocks):
-        keys = []
-        for d, level, way in block.axes():
-            if (level, way) not in ways[d]:
-                ways[d][level, way] = moved(plan, d, level, way)
-            keys.append((d, (level, way)))
-        blocks[tuple(keys), float(sum(release.rows.layers(number)))] += 1
-    return blocks, [_kinds(dimension, steps) for dimension, steps in zip(release.domain, ways)]
+        blocks[tuple(block.axes()), float(sum(release.rows.layers(number)))] += 1
+    ways = [{} for _ in release.domain]
+    for axis in {axis for axes, _ in blocks for axis in axes}:
+        ways[axis[0]][axis] = moved(plan, *axis)
+    return blocks, list(map(_kinds, release.domain, ways))
 
 
 def laws(release):
@@ -58,8 +56,8 @@ def laws(release):
     blocks, kinds = _told(release)
     for kind in itertools.product(*kinds):
         alike, found = Counter(), Counter()
-        for (keys, variance), times in blocks.items():
-            alike[tuple(sorted(kind[d][key] for d, key in keys)), variance] += times
+        for (axes, variance), times in blocks.items():
+            alike[tuple(sorted(kind[axis[0]][axis] for axis in axes)), variance] += times
         for (steps, variance), times in alike.items():
             for chosen in itertools.product(*steps):
                 copies = math.prod(copies for _, copies in chosen)
@@ -69,10 +67,10 @@ def laws(release):
 
 def _kinds(dimension, ways):
     """The kinds of cells of a dimension: for each the steps of every way."""
-    finest = max((level for level, _ in ways), default=0)
-    above = {level: dimension.ancestors(finest, level) for level, _ in ways}
+    finest = max((level for _, level, _ in ways), default=0)
+    above = {level: dimension.ancestors(finest, level) for _, level, _ in ways}
     nodes = range(dimension.size(finest))
-    cells = ({key: steps[above[key[0]][node]] for key, steps in ways.items()} for node in nodes)
+    cells = ({axis: steps[above[axis[1]][node]] for axis, steps in ways.items()} for node in nodes)
     return list({tuple(cell.values()): cell for cell in cells}.values()) if ways else [{}]
 
 

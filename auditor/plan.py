@@ -14,8 +14,8 @@ KINDS = "component table differences coefficients rows bases".split()
 
 
 class Block:
-    """Something measured with one noise. `ways` says by dimension of the table what is taken there. A block of
-    rows has its sums in `rows`."""
+    """Something measured with one noise. `ways` says by dimension of the table what is taken there. A block
+    of rows has its sums in `rows`."""
 
     def __init__(self, kind, table):
         self.kind, self.table, self.ways, self.rows, self.scale = kind, table, [kind] * len(table), [], None
@@ -115,16 +115,13 @@ class Plan:
         number, first = wire.byte() if tag == "known weights" else 0, not told
         if first or tag == "other weights":
             wire.must(tag not in ("again", "known weights"), "tells a level as before, and did not before")
-            number, read = len(told), {"siblings": self._siblings, "basis": self._basis}
+            number, read = len(told), {"siblings": lambda *at: Siblings(self.groups(*at)), "basis": self._basis}
             told.append(read.get(tag, self._weights)(d, level))
         name = told[0].name
         fits = {"siblings": name == "siblings", "again": name != "siblings",
                 "other weights": name == "weights" and not first, "known weights": 1 <= number < len(told)}
         wire.must(fits.get(tag, first), "tells a level in another way than before")
         return told[number]
-
-    def _siblings(self, d, level):
-        return Siblings(self.groups(d, level))
 
     def _weights(self, d, level):
         wire, nodes = self.wire, self.domain[d].size(level)

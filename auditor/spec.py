@@ -12,7 +12,7 @@ import numpy as np
 
 from . import blocks, lists, loss, shapes, where
 from .claims import decimal
-from .domain import Domain, Level
+from .domain import Domain
 from .shapes import Float, ratio
 from .solve import covers
 from .wire import ascend, Beyond, must, Refused, within
@@ -117,8 +117,9 @@ class Spec:
         texts = {"delimiter", "quote", "columns", "encoding", "decimal", "thousands"} & set(said)
         sound = {"csv": True, "parquet": not texts, "-": get("path") == "-"}.get(get("format", ending), False)
         sound &= get("delimiter", ",") != get("quote", '"') and get("decimal", ".") != get("thousands")
-        used = {entry.get("column", entry["name"]) for entry in entries} | set(listed(self.unit.get("order", [])))
-        used |= set() if self.privacy["unit"] == "row" else {self.unit["column"]}
+        used = {entry.get("column", entry["name"]) for entry in entries}
+        if self.privacy["unit"] != "row":
+            used |= {self.unit["column"], *listed(self.unit.get("order", []))}
         sound &= columns is None or len(set(columns)) == len(columns) and used <= set(columns)
         labels = {a for entry in entries for a in entry.get("categories", []) if a != entry.get("missing")}
         must(sound and not labels & set(get("empty", [])), "the data is told as none can be")
@@ -196,9 +197,9 @@ class Spec:
                 ends = max(level for level in kept if level < at), min(level for level in kept if level > at)
                 self._is_between(one, at, *ends)
             for above, at, told in zip(kept, kept[1:], two.levels[1:]):
-                level = one.levels[at]
-                found = Level(level.name, level.labels, one.ancestors(at, above), level.bounds)
-                same(f"the categories of {one.name} are", found, told)
+                level, parents = one.levels[at], one.ancestors(at, above).tolist()
+                wanted = [told.labels, told.parents.tolist(), told.bounds]
+                same(f"the categories of {one.name} are", [level.labels, parents, level.bounds], wanted)
 
     def _legend(self, entry, dimension):
         """What the spec says of a dimension for people, as a manifest lists it."""
@@ -284,20 +285,16 @@ class Spec:
         wanted, reasons, expected = {}, {}, strategy.get("expected")
         same("what is expected is", expected is not None, strategy.get("objective") == "relative")
         told = expected and self._expected(**expected)
-        try:
-            for entry, table in self._expanded():
-                asked = self._asked(table, entry.get("ask", {}))
-                key = (self.domain.name_of(table), repr(sorted(asked.items())))
-                times = self._factor(table, told[key[0]]) if expected else 1
-                self._wanted(entry, wanted.setdefault(key, {}), times)
-                if entry.get("exact"):
-                    named = set(entry.get("sum", [])) | ({self.weight} if self.weight else set())
-                    for name in [None, *named]:
-                        said = f"sums of {name} by {key[0]}" if name else key[0]
-                        reasons.setdefault(said, entry["reason"])
-        except Beyond as error:
-            self.left.append(str(error))
-            return
+        for entry, table in self._expanded():
+            asked = self._asked(table, entry.get("ask", {}))
+            key = (self.domain.name_of(table), repr(sorted(asked.items())))
+            times = self._factor(table, told[key[0]]) if expected else 1
+            self._wanted(entry, wanted.setdefault(key, {}), times)
+            if entry.get("exact"):
+                named = set(entry.get("sum", [])) | ({self.weight} if self.weight else set())
+                for name in [None, *named]:
+                    said = f"sums of {name} by {key[0]}" if name else key[0]
+                    reasons.setdefault(said, entry["reason"])
         summed = {name for weights in wanted.values() for name in weights} - {None}
         same("the numbers are", {one.of["name"] for one in release.channels[1:]}, summed)
         must(summed == set(self.numbers), "a number of the spec is in no table")
@@ -334,13 +331,13 @@ class Spec:
         """By number, and nothing for rows, the largest weight that a table is asked for with."""
         weight, names = entry.get("weight", 1), list(entry.get("sum", []))
         by_name = weight if isinstance(weight, dict) else dict.fromkeys(["count", *names], weight)
+        asked = [(name, ratio(by_name.get(name, 1))) for name in names]
         if entry.get("count", True):
             rows = not self.weight or self.toml["weights"].get("unweighted", False)
             count = ratio(by_name.get("count", 1)) * times
-            for name, counts in [(None, rows)] + ([(self.weight, True)] if self.weight else []):
-                found[name] = max(count * counts, found.get(name, 0))
-        for name in names:
-            found[name] = max(ratio(by_name.get(name, 1)), found.get(name, 0))
+            asked += [(None, count * rows)] + [(self.weight, count)] * bool(self.weight)
+        for name, weight in asked:
+            found[name] = max(weight, found.get(name, 0))
 
     def _workload(self, channel, wanted, weighed):
         """The tables that a channel is asked for, and their weights where the least total is looked for."""

@@ -49,9 +49,8 @@ class Reader:
         self.at += found
         return found
 
-    def expect(self, *values):
-        for value in values:
-            must(self.accept(value), f"{value} is missing in a condition")
+    def expect(self, value):
+        must(self.accept(value), f"{value} is missing in a condition")
 
     def next(self, *kinds):
         some = self.at < len(self.tokens) and self.tokens[self.at][0] in kinds

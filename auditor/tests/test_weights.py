@@ -1,21 +1,20 @@
 """Weights of nodes: both programs find the same cost and the same answers, and the same fault in plans that break a rule of theirs."""
 
-import json
+import math
 import random
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from auditor import wire
+from auditor.blocks import Siblings
 from auditor.container import File
 from auditor.cost import Cost
-from auditor.domain import Dimension, Domain, Level
-from auditor.plan import Plan
 from auditor.release import Release
 from auditor.tests import forge, generate
 from auditor.tests.test_random import compare_answers
-from auditor.tests.test_spec import outcomes
+from auditor.tests.test_spec import judged, outcomes
 from auditor.verify import Report
 
 SPEC = '''name = "areas"
@@ -87,3 +86,44 @@ def test_both(kind, tmp_path):
         assert mine == theirs and Report(str(path)).verdict == "verified"
         assert Cost(release).total == Fraction(release.file.manifest["privacy"]["cost"]["amount"])
         assert compare_answers(release, path, random.Random(1)) > 0
+
+
+@pytest.mark.parametrize("factors", [[4, 5, 6], [120, 135, 225, 240], [7, 7, 7], [1], [12, 15, 20, 18, 15]])
+def test_what_noise_hides(factors):
+    """No other multiple of what contrasts do not see leaves less, and they do not see it."""
+    moved = Siblings(np.zeros(len(factors), dtype=int), factors).moved()
+    unseen = [math.lcm(*factors) // factor for factor in factors]
+    for node, steps in enumerate(moved):
+        found = sum(copies * by**2 for by, copies in steps)
+        length = lambda times: sum((factors[node] * (other == node) - times * k) ** 2 for other, k in enumerate(unseen))
+        assert found == min(map(length, range(300)))
+    first, *others = [factor * k for factor, k in zip(factors, unseen)]
+    assert all(first == other for other in others)
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    (path,) = released(tmp_path_factory.mktemp("own"))
+    return path
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_another_byte(seed, own, tmp_path):
+    """In the plan: both programs fail the file, at the same check."""
+    version, sections, manifest = forge.take(own.read_bytes())
+    plan, rng = next(section for section in sections if section[0] & 0xFF == 2), random.Random(seed)
+    changed = bytearray(plan[2])
+    # Weights stand behind what is in use and asked.
+    at = rng.randrange(60, len(changed))
+    changed[at] = rng.choice([changed[at] ^ 1 << rng.randrange(8), rng.randrange(8)])
+    plan[2] = bytes(changed)
+    (tmp_path / "areas.margins").write_bytes(forge.make(version, sections, manifest))
+    mine, theirs = judged(tmp_path / "areas.margins")
+    assert mine == theirs and (mine is not None) == (bytes(changed) != forge.take(own.read_bytes())[1][1][2])
+
+
+def test_the_first_format_has_none(own, tmp_path):
+    version, sections, manifest = forge.take(own.read_bytes())
+    manifest = {key: value for key, value in manifest.items() if key not in ("dataset", "account")} | {"format": 1}
+    (tmp_path / "areas.margins").write_bytes(forge.make(1, sections, manifest))
+    assert judged(tmp_path / "areas.margins") == ("content", "content")
