@@ -140,7 +140,8 @@ class Release:
     def _declared(self, manifest):
         """What the manifest says is there is there."""
         cut = self.truncation and {"scale": str(self.truncation[0])}
-        same = manifest["privacy"].get("truncation") == cut and ("recipient" in manifest) == bool(self.copies)
+        same = manifest["privacy"].get("truncation") == cut
+        same &= manifest.get("recipient", {}).get("name") == (self.copies and self.copies.name)
         must(same, "the manifest and the file disagree on truncation or recipients")
         declared = manifest["declared"]
         must(self.zeros == declared["constraints"], "the empty cells are not those declared")
