@@ -113,7 +113,7 @@ def count(plan, block):
 def slices(plan, block):
     """Where the integers of each slice are among those of a long block; nothing where it is not cut."""
     total = count(plan, block)
-    if total <= 1 << 20 or block.kind not in ("table", "component", "bases"):
+    if total <= 1 << 20 or block.kind not in ("table", "component", "basis"):
         return None
     groups = {at: plan.groups(d, level) for at, (d, level) in enumerate(block.table)
               if not isinstance(block.ways[at], Basis)}

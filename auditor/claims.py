@@ -151,9 +151,8 @@ class Claims:
         if self.release.projection:
             measured = [(" × ".join(domain[d].name for d, _ in self.held.key), "projection", self.held.scale)]
         else:
-            kinds = ["basis" if block.kind == "bases" else block.kind for block in self.held.blocks]
-            measured = [(domain.name_of(block.table), kind, sum(self.release.rows.layers(number)))
-                        for number, (block, kind) in enumerate(zip(self.held.blocks, kinds))]
+            measured = [(domain.name_of(block.table), block.kind, sum(self.release.rows.layers(number)))
+                        for number, block in enumerate(self.held.blocks)]
         fields = ("block", "kind", "scale", "sensitivity", "cost")
         return [dict(zip(fields, map(str, one + two))) for one, two in zip(measured, self.cost.each)]
 

@@ -10,7 +10,7 @@ from .wire import ascend
 
 STRATEGIES = ("residual queries base hierarchy cluster tables given wavelet fourier matrix bases "
               "together").split()
-KINDS = "component table differences coefficients rows bases".split()
+KINDS = "component table differences coefficients rows basis".split()
 
 
 class Block:
@@ -48,7 +48,7 @@ class Plan:
         asked = lambda: (self._table(asked=True), wire.rational(positive=False))
         self.workload = wire.list(asked, 0, 262_144)
         self.blocks = wire.list(self._block, 0, 262_144)
-        parts = [block.table for block in self.blocks if block.kind in ("component", "differences", "bases")]
+        parts = [block.table for block in self.blocks if block.kind in ("component", "differences", "basis")]
         wire.must(len(set(parts)) == len(parts), "measures a component twice")
         several = {d for (d, _), ways in self._told.items() if len(ways) > 1}
         wire.must(len(several) <= 1, "has several weights of one level in two dimensions")
@@ -82,15 +82,15 @@ class Plan:
     def _block(self):
         wire = self.wire
         block = Block(wire.one_of(*KINDS), self._table())
-        squares = self.noise == "gaussian" or block.kind not in ("component", "bases")
+        squares = self.noise == "gaussian" or block.kind not in ("component", "basis")
         wire.must(squares, "measures components or bases, which need Gaussian noise, under another one")
         cells = self.domain.cells(block.table)
         wire.must(cells <= 1 << (20 if block.kind == "rows" else 34), "measures a table of too many cells")
         if block.kind == "rows":
             block.rows = wire.list(lambda: self._row(cells), 1)
-        if block.kind == "bases":
+        if block.kind == "basis":
             wire.must(wire.unsigned(64) == len(block.table), "does not say of each dimension how")
-        if block.kind in ("component", "bases"):
+        if block.kind in ("component", "basis"):
             block.ways = [self._way(*pair, block.kind) for pair in block.table]
         block.scale = wire.rational()
         wire.must(block.scale <= 2 ** (104 if self.noise == "gaussian" else 40), "has too much noise to draw")
@@ -115,8 +115,8 @@ class Plan:
         number, first = wire.byte() if tag == "known weights" else 0, not told
         if first or tag == "other weights":
             wire.must(tag not in ("again", "known weights"), "tells a level as before, and did not before")
-            number, read = len(told), {"siblings": lambda *at: Siblings(self.groups(*at)), "basis": self._basis}
-            told.append(read.get(tag, self._weights)(d, level))
+            number, alike = len(told), lambda d, level: Siblings(self.groups(d, level))
+            told.append({"siblings": alike, "basis": self._basis}.get(tag, self._weights)(d, level))
         name = told[0].name
         fits = {"siblings": name == "siblings", "again": name != "siblings",
                 "other weights": name == "weights" and not first, "known weights": 1 <= number < len(told)}

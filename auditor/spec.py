@@ -342,13 +342,15 @@ class Spec:
         """The tables that a channel is asked for, and their weights where the least total is looked for."""
         expected, sealed = {}, {}
         for key, weights in wanted.items():
-            names = [name for name in weights if name and self._needs_rows(name)]
+            # Around 0 a sum needs no count; the rows with a value are counted for their own sake, too.
+            names = [name for name in weights if name and self.shares[name][1]]
+            names = [name for name in names if self.numbers[name]["missing"] != "skip"]
             if channel.of and channel.of["name"] in weights:
-                # Around 0 a sum needs no count, and the rows with a value are counted for their own sake.
-                expected[key] = weights[channel.of["name"]] * (self._share(channel) or 1)
+                of_sums, of_counts = self.shares[channel.of["name"]]
+                expected[key] = weights[channel.of["name"]] * (of_sums if channel.summed else of_counts or 1)
             if not channel.of and (names or None in weights):
-                expected[key] = weights.get(None, 0)
-                expected[key] += sum(weights[name] * self._share(channel, name) for name in names)
+                beside = sum(weights[name] * self.shares[name][1] for name in names)
+                expected[key] = weights.get(None, 0) + beside
         for number, (table, weight) in enumerate(channel.plan.workload):
             ask, name = channel.asked.get(number, {}), self.release.domain.name_of(table)
             key = words(ask) if isinstance(ask, str) else (name, repr(sorted(ask.items())))
@@ -360,22 +362,10 @@ class Spec:
         same(f"the tables of {channel} are", sealed, expected)
         same(f"the number of tables of {channel} is", len(channel.plan.workload), len(expected))
 
-    def _needs_rows(self, name):
-        """Whether sums of a number need the number of all rows."""
-        said, sums = self.numbers[name], self.release.of(name)
-        return said["missing"] != "skip" and said["low"] + said["high"] != 0 and "from" not in sums.of
-
-    def _share(self, channel, name=None):
-        """The part of a sum's weight that its channel has, or that the counts beside it have."""
-        if channel.summed and "from" in channel.of:
-            return 1
-        low, high = (self.numbers[name or channel.of["name"]][end] for end in ("low", "high"))
-        return ((high - low if channel.summed else high + low) / (2 * max(abs(low), abs(high)))) ** 2
-
     def _numbers(self):
         """The numbers and the weight of rows, as the spec has them."""
         entries = [{**entry, "weighing": None} for entry in self.toml.get("amount", [])]
-        weights, self.numbers = self.toml.get("weights"), {}
+        weights, self.numbers, self.shares = self.toml.get("weights"), {}, {}
         if weights:
             for entry in entries:
                 entry["weighing"] = "weighted" if entry.get("weighted", True) else None
@@ -388,6 +378,10 @@ class Spec:
             told = {"low": low, "high": high, "step": ratio(entry["step"]) if "step" in entry else step}
             told |= {key: entry.get(key) for key in ("name", "unit", "description", "weighing")}
             self.numbers[told["name"]] = {**told, "missing": entry.get("missing", "stop")}
+            # The parts of a sum's weight that its own channel has, and that the counts beside it have.
+            zero, most = "from" in self.release.of(told["name"]).of, 2 * max(abs(low), abs(high))
+            shares = (1, 0) if zero else (((high - low) / most) ** 2, ((high + low) / most) ** 2)
+            self.shares[told["name"]] = shares
             low, high = (self.release.of(told["name"], f"rows moved to {end}") for end in ("low", "high"))
             plan, squares = self.held, self.release.of(told["name"], "sums of squares") is not None
             times = plan.max_rows ** (2 if plan.noise == "gaussian" else 1)
@@ -404,8 +398,8 @@ class Spec:
     def _blocks(self, shares, channel):
         """Blocks are of the strategy's kind; of three strategies just its tables, `given` at its shares."""
         plan, name_of = channel.plan, self.release.domain.name_of
-        kinds = {"residual": {"component", "bases"}, "wavelet": {"differences"}, "fourier": {"coefficients"},
-                 "matrix": {"rows"}, "together": {"rows"}, "bases": {"component", "bases"}}
+        kinds = {"residual": {"component", "basis"}, "wavelet": {"differences"}, "fourier": {"coefficients"},
+                 "matrix": {"rows"}, "together": {"rows"}, "bases": {"component", "basis"}}
         kinds = kinds.get(plan.strategy, {"table"})
         must(all(block.kind in kinds for block in plan.blocks), "the blocks are not those of the strategy")
         known = [table for table, _ in channel.exact]

@@ -449,7 +449,7 @@ def test_a_component_told_in_two_ways(honest, tmp_path):
     at = plan[2].rindex(b"\x01" + cuboid)
     plan[2] = plan[2][:at] + b"\x06" + cuboid + b"\x01\x01" + plan[2][at + 4:]
     (tmp_path / "small.margins").write_bytes(forge.make(version, sections, manifest))
-    assert [block.kind for block in Release(File((tmp_path / "small.margins").read_bytes())).plan.blocks].count("bases") == 1
+    assert [block.kind for block in Release(File((tmp_path / "small.margins").read_bytes())).plan.blocks].count("basis") == 1
 
 
 def test_a_key_that_is_not_there(honest, tmp_path):
