@@ -35,8 +35,9 @@ class Siblings:
         """As `moved` below."""
         found = [()] * len(self.groups)
         for nodes, factors in self.families():
+            steps = _hidden(factors)
             for node, factor in zip(nodes, factors):
-                found[node] = _hidden(factors)[factor]
+                found[node] = steps[factor]
         return found
 
 
