@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from . import blocks, domain, sections
+from . import blocks, domain, sections, where
 from .plan import Plan
 from .wire import decoded, harmless, least, must, utf8
 
@@ -70,6 +70,11 @@ class Release:
     def of(self, name, subject="sums"):
         """The channel of this subject of the number of this name, if there is one."""
         return self.named.get((name, subject))
+
+    def empty(self):
+        """The tables that tell where cells are empty."""
+        conditions = (where.parse(text, self.domain) for text in self.zeros)
+        return [where.told(self.domain, one, {}, self.plan.levels)[0] for one in conditions]
 
     def layers(self, scale, place, factor=None):
         """The scales of the noises in an integer of this copy, or of another; the first copy's is `scale`."""
