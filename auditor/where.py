@@ -183,7 +183,7 @@ def everywhere(conditions, domain, table):
 
 
 def told(domain, condition, groups, levels):
-    """The coarsest table at levels in use that tells where a condition is met in groups, and in which cells."""
+    """The coarsest table at levels in use that tells where a condition is met in groups, and these cells."""
     axes = sorted({*groups, *(mentioned(condition) if condition else ())})
     table, cells = {d: domain[d].finest for d in axes}, met(condition, domain, axes)
     for d in axes:
