@@ -148,6 +148,7 @@ class Release:
         same = manifest["privacy"].get("truncation") == cut
         same &= manifest.get("recipient", {}).get("name") == (self.copies and self.copies.name)
         must(same, "the manifest and the file disagree on truncation or recipients")
+        self._legends(manifest.get("legends", []))
         declared = manifest["declared"]
         must(self.zeros == declared["constraints"], "the empty cells are not those declared")
         pairs = [text.partition(": ") for text in declared["invariants"]]
@@ -162,6 +163,25 @@ class Release:
             if channel.subject in ("rows", "sums"):
                 names += [before + self.domain.name_of(table) for table in exact]
         must([name for name, _, _ in pairs] == names, "the exact tables are not those declared")
+
+    def _legends(self, legends):
+        """What people read is of dimensions, levels and categories that there are, in their order."""
+        dimensions = {dimension.name: dimension.levels[1:] for dimension in self.domain}
+        known = _in_order([legend["dimension"] for legend in legends], dimensions)
+        must(known, "a legend is of no dimension")
+        for legend in legends:
+            levels = {level.name: level.labels for level in dimensions[legend["dimension"]]}
+            labels, missing = legend.get("labels", []), legend.get("missing")
+            there = missing is None or missing in [*levels.values()][-1]
+            must(len(legend) > 1 and there, "a legend says nothing, or of what there is not")
+            must(_in_order([one["level"] for one in labels], levels), "labels are of no level")
+            texts = [(legend.get("description", "-"), 2000), (legend.get("unit", "-"), 300)]
+            for one in labels:
+                coded = _in_order([code for code, _ in one["of"]], levels[one["level"]])
+                must(coded, "labels are of no categories")
+                texts += [(label, 300) for _, label in one["of"]]
+            short = all(harmless(text).strip() and len(text) <= most for text, most in texts)
+            must(short, "a text of a legend is empty, or too long")
 
     def _measured(self):
         """Every integer. A section holds whole lists, until it has 2^16 values or more, or one slice."""
@@ -192,3 +212,9 @@ class Release:
         for section, part in zip(held, parts):
             decoded(section.data, "measurements section", read, part)
         return values
+
+
+def _in_order(some, every):
+    """Whether these are among all of them, in the same order."""
+    left = iter(every)
+    return all(one in left for one in some)

@@ -168,6 +168,23 @@ def attached(change_areas, hidden=None):
     return change
 
 
+def legend(dimension="sex", **says):
+    """What people read of sex, in manifest and spec."""
+    def change(sections, manifest):
+        manifest["legends"] = [{"dimension": dimension, **says}]
+        told = {"labels": {"F": says["labels"][0]["of"][0][1]}} if "labels" in says else says
+        lines = [f"{key} = {json.dumps(value).replace(':', ' =')}" for key, value in told.items()]
+        sealed('categories = ["F", "M"]', "\n".join(['categories = ["F", "M"]', *lines]).replace('{"F"', "{F"))(sections, manifest)
+    return change
+
+
+def period(text):
+    def change(sections, manifest):
+        manifest["dataset"] = {"id": "small", "period": text}
+        sealed("[privacy]", f'[dataset]\nid = "small"\nperiod = "{text}"\n[privacy]')(sections, manifest)
+    return change
+
+
 TEXT = "title = \"Small\""
 LIES = {
     "rows without a unit are said to be units": ("spec", noted("own", "rows count", "rows count, and for every single row without one")),
@@ -205,6 +222,16 @@ LIES = {
     "no account": ("manifest", told("account", value=None)),
     "no line of an account": ("file", told("account", "line", value=None)),
     "no legends": ("manifest", told("legends", value=[])),
+    "a description of two lines": ("content", legend(description="a\nb")),
+    "a description of 2,001 letters": ("content", legend(description="a" * 2001)),
+    "a unit of 301 letters": ("content", legend(unit="a" * 301)),
+    "a unit of blanks": ("content", legend(unit=" ")),
+    "a label of two lines": ("content", legend(labels=[{"level": "sex", "of": [["F", "a\nb"]]}])),
+    "a label of no category": ("content", legend(labels=[{"level": "sex", "of": [["X", "a"]]}])),
+    "a label of no level": ("content", legend(labels=[{"level": "six", "of": [["F", "a"]]}])),
+    "a legend of no dimension": ("content", legend("size", description="a")),
+    "a legend that says nothing": ("content", legend()),
+    "a period of a blank": ("spec", period(" ")),
     "max_rows is true": ("file", told("privacy", "max_rows", value=True)),
     "places are false": ("file", told("plan", "sums", 0, "of", "places", value=False)),
     "a step is true": ("file", told("plan", "sums", 0, "of", "step", value=True)),
