@@ -11,10 +11,8 @@ import numpy as np
 class Basis:
     """Sums of nodes, the rows of a matrix of whole numbers."""
 
-    name = "basis"
-
     def __init__(self, entries):
-        self.entries = entries
+        self.entries, self.name = entries, "basis"
 
 
 class Siblings:

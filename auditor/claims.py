@@ -102,10 +102,7 @@ class Claims:
         kind = ("zero-concentrated" if self.rho else "pure") + " differential privacy"
         note = f"{self.sign} <= {self.release.budget} of {kind} for {who}, {whether}."
         note += f" Rows without a {unit} are left out." if without == "drop" else ""
-        case = self.cost.case
-        if self.held.neighbours == "add-remove" and self.release.file.version > 1:
-            case = case.replace("bound over all pairs of cells", "bound over all cells")
-        note += f" The cost is {case}." if case != cost.SUM else ""
+        note += f" The cost is {self.cost.case}." if self.cost.case != cost.SUM else ""
         return f"{note} {EXACT}" if self.release.rows.exact else note
 
     def _approximate(self):

@@ -13,7 +13,7 @@ from .wire import within
 SUM = "the sum over all blocks"
 CELLS = "the exact maximum over all cells"
 PAIRS = "the exact maximum over all pairs of cells"
-BOUND = "an upper bound over all pairs of cells"
+BOUND = "an upper bound over all {}"
 
 
 def up(value):
@@ -71,7 +71,9 @@ class Cost:
         self.sums = [[cost for _, cost in part.each.values()] for part in parts[1:]]
         # The dearest cells of two channels need not be the same.
         cases = [part.case for part in parts if part.case != SUM]
-        self.case = BOUND if len(cases) > 1 else (cases or [SUM])[0]
+        single = held.neighbours == "add-remove" and release.file.version > 1
+        bound = BOUND.format("cells" if single else "pairs of cells")
+        self.case = bound if len(cases) > 1 or BOUND in cases else (cases or [SUM])[0]
         cut = release.cut_layers(factor)
         # Beside the cut units, of which one moves the count by one, each row may be moved to an end.
         ends = [Part(channel, factor) for channel in release.channels if channel.moved]
@@ -168,8 +170,8 @@ class Part:
         """Where nodes have weights cells differ. What a squared length of one costs is rounded up."""
         domain, worst = self.plan.domain, 0
         dimensions = sorted({d for block in others for d, _, _ in block.weighted()})
-        cells = domain.cells((d, domain[d].finest) for d in dimensions)
-        within(cells <= 1 << 22, "weights of nodes over more than 2^22 cells")
+        finest = [(d, domain[d].finest) for d in dimensions]
+        within(domain.cells(finest) <= 1 << 22, "weights of nodes over more than 2^22 cells")
 
         def lengths(d, level, way):
             found = np.array(self.lengths(d, level, way), dtype=object)

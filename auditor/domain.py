@@ -46,13 +46,15 @@ class Domain(list):
     def name_of(self, table):
         return " × ".join(self[d].called(level) for d, level in sorted(table)) or "total"
 
-    def column(self, name):
-        """The dimension and the level that a name stands for."""
+    def columns(self):
+        """By name the dimension and the level that it stands for."""
         known = {f"{one.name}.{level.name}": (d, at) for d, one in enumerate(self)
                  for at, level in enumerate(one.levels) if at}
-        known |= {one.name: (d, one.finest) for d, one in enumerate(self)}
-        must(name in known, f"there is no dimension or level {name}")
-        return known[name]
+        return known | {one.name: (d, one.finest) for d, one in enumerate(self)}
+
+    def column(self, name):
+        must(name in self.columns(), f"there is no dimension or level {name}")
+        return self.columns()[name]
 
     def join(self, tables):
         """The coarsest table that tells all of these."""

@@ -57,6 +57,8 @@ def dimension(entry, attachment, room):
         maps.remove(level)
     must(all(1 < len(level) < len(base) for level in groups[len(coarser):]), f"a level of {name} is none")
     levels, above = sorted(groups, key=len) + [base], np.zeros(len(base), dtype=np.int64)
+    names = [level.name for level in groups]
+    must(name not in names and "total" not in (name, finest, *names), f"a name in {name} is taken")
     for level in levels:
         # Where numbers lie scattered among nodes, or beside other values, a level has none.
         of, beside = level.parents[:len(labels)], set(level.parents[len(labels):])

@@ -93,7 +93,7 @@ class Release:
     def _numbers(self):
         """Channels that belong together are there, and no others."""
         for name in {name for name, _ in self.named}:
-            must(name not in [dimension.name for dimension in self.domain], "a number has a dimension's name")
+            must(name.lower() not in [d.name.lower() for d in self.domain], "a number has a dimension's name")
             all_of = {one.subject: one for one in self.channels[1:] if one.of["name"] == name}
             must("sums" in all_of, "there is something of a number beside its sums, and not these")
             of, weighing = all_of["sums"].of, all_of["sums"].of.get("weighing")
@@ -167,18 +167,16 @@ class Release:
     def _legends(self, legends):
         """What people read is of dimensions, levels and categories that there are, in their order."""
         dimensions = {dimension.name: dimension.levels[1:] for dimension in self.domain}
-        known = _in_order([legend["dimension"] for legend in legends], dimensions)
-        must(known, "a legend is of no dimension")
+        must(_within([legend["dimension"] for legend in legends], dimensions), "a legend is of no dimension")
         for legend in legends:
             levels = {level.name: level.labels for level in dimensions[legend["dimension"]]}
             labels, missing = legend.get("labels", []), legend.get("missing")
             there = missing is None or missing in [*levels.values()][-1]
             must(len(legend) > 1 and there, "a legend says nothing, or of what there is not")
-            must(_in_order([one["level"] for one in labels], levels), "labels are of no level")
+            must(_within([one["level"] for one in labels], levels), "labels are of no level")
             texts = [(legend.get("description", "-"), 2000), (legend.get("unit", "-"), 300)]
             for one in labels:
-                coded = _in_order([code for code, _ in one["of"]], levels[one["level"]])
-                must(coded, "labels are of no categories")
+                must(_within([code for code, _ in one["of"]], levels[one["level"]]), "labels are of nothing")
                 texts += [(label, 300) for _, label in one["of"]]
             short = all(harmless(text).strip() and len(text) <= most for text, most in texts)
             must(short, "a text of a legend is empty, or too long")
@@ -214,7 +212,7 @@ class Release:
         return values
 
 
-def _in_order(some, every):
+def _within(some, every):
     """Whether these are among all of them, in the same order."""
     left = iter(every)
     return all(one in left for one in some)

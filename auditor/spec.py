@@ -73,8 +73,8 @@ class Spec:
             strange = shapes.check(self.toml, "Spec", "the spec")
             must(not strange, f"the spec has keys that there are not: {strange}")
             self.privacy, entries = self.toml["privacy"], self.toml["dimension"]
-            rows = {"column": "row", "max_rows": 1}
-            self.unit = rows if self.privacy["unit"] == "row" else self.privacy["unit"]
+            unit = self.privacy["unit"]
+            self.unit = {"column": "row", "max_rows": 1} if unit == "row" else unit
             must(self.unit["column"] != "row" or self.unit["max_rows"] == 1, "the spec calls a column `row`")
             room = sum(len(level) for dimension in self.release.domain for level in dimension.levels)
             self.domain = Domain(lists.dimension(entry, self.attachment, room) for entry in entries)
@@ -366,6 +366,10 @@ class Spec:
         """The numbers and the weight of rows, as the spec has them."""
         entries = [{**entry, "weighing": None} for entry in self.toml.get("amount", [])]
         weights, self.numbers, self.shares = self.toml.get("weights"), {}, {}
+        names = [entry["name"].lower() for entry in entries]
+        taken = [*self.domain.columns(), *(f"{dimension.name}.total" for dimension in self.domain)]
+        free = len({*names}) == len(names) and not {*names} & {*map(str.lower, taken)}
+        must(free, "the name of a number means something else")
         if weights:
             for entry in entries:
                 entry["weighing"] = "weighted" if entry.get("weighted", True) else None
