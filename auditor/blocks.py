@@ -1,10 +1,57 @@
-"""What a block measures in one dimension of its table, by the way it is taken there."""
+"""What a block measures in one dimension of its table, by the way it is taken there: `table`, `differences`
+or `coefficients`, a basis, or siblings."""
 
+import functools
 import math
 from collections import Counter
-from functools import reduce
 
 import numpy as np
+
+
+class Basis:
+    """Sums of nodes, the rows of a matrix of whole numbers."""
+
+    def __init__(self, entries):
+        self.entries, self.name = entries, "basis"
+
+
+class Siblings:
+    """Nodes times factors, less the first of their siblings: weights that a plan has for them, or one factor
+    for all."""
+
+    def __init__(self, groups, factors=None):
+        self.groups, self.name = groups, "weights" if factors else "siblings"
+        self.factors = factors or [multiplier(np.bincount(groups))] * len(groups)
+
+    def families(self):
+        """The nodes of each group, and their factors."""
+        order, ends = np.argsort(self.groups, kind="stable"), np.cumsum(np.bincount(self.groups))
+        for nodes in np.split(order, ends[:-1]):
+            yield nodes, tuple(self.factors[node] for node in nodes)
+
+    def moved(self):
+        """As `moved` below."""
+        found = [()] * len(self.groups)
+        for nodes, factors in self.families():
+            steps = _hidden(factors)
+            for node, factor in zip(nodes, factors):
+                found[node] = steps[factor]
+        return found
+
+
+@functools.cache
+def _hidden(factors):
+    """By factor of a node what noise has to hide of a row there. Contrasts of siblings do not see the vector
+    k = L/c, L the least common multiple of their factors c: it is taken off as often as leaves least."""
+    multiple = math.lcm(*factors)
+    squares = sum((multiple // factor) ** 2 for factor in factors)
+    times = (2 * multiple + squares) // (2 * squares)
+    every, found = Counter(times * multiple // factor for factor in factors), {}
+    for factor in set(factors):
+        own = times * multiple // factor
+        steps = every - Counter([own]) + Counter([abs(factor - own)])
+        found[factor] = tuple(sorted((by, copies) for by, copies in steps.items() if by))
+    return found
 
 
 def multiplier(sizes):
@@ -13,13 +60,15 @@ def multiplier(sizes):
     return least if least <= 4096 else 1 << (64 * int(max(sizes)) - 1).bit_length()
 
 
-def contrasts(groups):
-    """A column for each node that is not the first of its siblings: that node less the first one."""
+def contrasts(groups, factors=None):
+    """A column for each node that is not the first of its siblings: that node less the first one, each times
+    its factor over what both factors have in common."""
     _, firsts, inverse = np.unique(groups, return_index=True, return_inverse=True)
     first = firsts[inverse]
     others = np.flatnonzero(first != np.arange(len(groups)))
-    eye = np.eye(len(groups))
-    return eye[:, others] - eye[:, first[others]]
+    factors = np.ones(len(groups), dtype=np.int64) if factors is None else np.array(factors)
+    nodes, common = np.diag(factors).astype(float), np.gcd(factors[others], factors[first[others]])
+    return (nodes[:, others] - nodes[:, first[others]]) / common
 
 
 def masks(nodes):
@@ -34,37 +83,39 @@ def signs(nodes):
 
 
 def factors(plan, d, level, way):
-    """Matrices `S` and `D` and a number `m`: of cells x and noise z (⊗D)(m·(⊗S)x + z) is released."""
+    """Matrices `S` and `D`: of cells x and noise z (⊗D)((⊗S)x + z) is released."""
+    if isinstance(way, Siblings):
+        return np.diag(way.factors).astype(float), contrasts(way.groups, way.factors).T
     nodes = plan.domain[d].size(level)
-    if isinstance(way, np.ndarray):
-        return way.astype(float), np.eye(len(way)), 1
-    if way == "table":
-        return np.eye(nodes), np.eye(nodes), 1
-    if way == "component":
-        groups = plan.groups(d, level)
-        return np.eye(nodes), contrasts(groups).T, multiplier(np.bincount(groups))
-    rows = signs(nodes) if way == "coefficients" else contrasts(plan.groups(d, level)).T
-    return rows, np.eye(len(rows)), 1
+    if isinstance(way, Basis):
+        sums = way.entries.astype(float)
+    elif way == "differences":
+        sums = contrasts(plan.groups(d, level)).T
+    else:
+        sums = signs(nodes) if way == "coefficients" else np.eye(nodes)
+    return sums, np.eye(len(sums))
+
+
+def along(plan, kind, d, level):
+    """How many integers a block of this kind has along a dimension."""
+    if kind == "table":
+        return plan.domain[d].size(level)
+    return masks(plan.domain[d].size(level)) if kind == "coefficients" else plan.new(d, level)
 
 
 def count(plan, block):
     """How many integers a block has."""
-    if block.kind == "rows":
-        return len(block.rows)
-    if block.kind == "table":
-        return plan.domain.cells(block.table)
-    if block.kind == "coefficients":
-        return math.prod(masks(plan.domain[d].size(level)) for d, level in block.table)
-    return math.prod(plan.new(d, level) for d, level in block.table)
+    each = (along(plan, block.kind, *pair) for pair in block.table)
+    return len(block.rows) if block.kind == "rows" else math.prod(each)
 
 
 def slices(plan, block):
     """Where the integers of each slice are among those of a long block; nothing where it is not cut."""
-    total, ways = count(plan, block), getattr(block, "ways", None) or [block.kind] * len(block.table)
-    if total <= 1 << 20 or block.kind not in ("table", "component", "bases"):
+    total = count(plan, block)
+    if total <= 1 << 20 or block.kind not in ("table", "component", "basis"):
         return None
     groups = {at: plan.groups(d, level) for at, (d, level) in enumerate(block.table)
-              if not isinstance(ways[at], np.ndarray)}
+              if not isinstance(block.ways[at], Basis)}
     # The last of those with the most groups.
     axis = max(groups, key=lambda at: (groups[at].max(), at), default=None)
     if axis is None or groups[axis].max() == 0:
@@ -78,51 +129,42 @@ def slices(plan, block):
         slice_of.append(slice)
     if slice == 0:
         return None
-    along = np.array(slice_of)[groups[axis]]
+    nodes = np.array(slice_of)[groups[axis]]
     if block.kind != "table":
-        along = np.delete(along, np.unique(groups[axis], return_index=True)[1])
-    behind = math.prod(len(ways[at]) if isinstance(ways[at], np.ndarray) else
-                       plan.domain[d].size(level) if block.kind == "table" else plan.new(d, level)
-                       for at, (d, level) in enumerate(block.table) if at > axis)
-    own = np.tile(np.repeat(along, behind), total // (len(along) * behind))
+        nodes = np.delete(nodes, np.unique(groups[axis], return_index=True)[1])
+    behind = math.prod(along(plan, block.kind, *pair) for pair in block.table[axis + 1:])
+    own = np.tile(np.repeat(nodes, behind), total // (len(nodes) * behind))
     return [np.flatnonzero(own == one) for one in range(slice + 1)]
-
-
-def products(plan, block):
-    """By dimension of a block's table the inner products of a node's column with itself, and with another's;
-    nothing where nodes are no siblings."""
-    if block.kind == "rows":
-        return []
-    return [_products(plan, d, level, way) for (d, level), way in zip(block.table, block.ways)]
-
-
-def _products(plan, d, level, way):
-    nodes = plan.domain[d].size(level)
-    same = [sum(copies * by**2 for by, copies in steps) for steps in set(moved(plan, d, level, way))]
-    if isinstance(way, np.ndarray):
-        return same, (way.astype(object).T @ way.astype(object))[~np.eye(nodes, dtype=bool)]
-    if way == "component":
-        return same, [-nodes] if multiplier(np.bincount(plan.groups(d, level))) == nodes else None
-    return same, [0 if way == "table" else -1]
 
 
 def moved(plan, d, level, way):
     """By node of a level by what a row there moves integers, and how many: sorted pairs."""
+    if isinstance(way, Siblings):
+        return way.moved()
+    if isinstance(way, Basis):
+        columns = (Counter(abs(int(entry)) for entry in column if entry) for column in way.entries.T)
+        return [tuple(sorted(column.items())) for column in columns]
+    if way == "differences":
+        groups = plan.groups(d, level)
+        return [((1, 1),) if many else () for many in (np.bincount(groups) > 1)[groups]]
     nodes = plan.domain[d].size(level)
-    if isinstance(way, np.ndarray):
-        return [tuple(sorted(Counter(abs(int(entry)) for entry in row if entry).items())) for row in way.T]
-    if way in ("table", "coefficients"):
-        return [((1, masks(nodes) if way == "coefficients" else 1),)] * nodes
-    sizes, groups = np.bincount(plan.groups(d, level)), plan.groups(d, level)
-    m, by_size = multiplier(sizes), {}
-    for size in map(int, set(sizes)):
-        # A column is m times a node less m times its siblings' mean, rounded where that is not whole.
-        mean = (2 * m + size) // (2 * size)
-        found = Counter({1: int(size > 1)} if way == "differences" else {m - mean: 1})
-        if way == "component":
-            found[mean] += size - 1
-        by_size[size] = tuple(sorted((by, copies) for by, copies in found.items() if by and copies))
-    return [by_size[int(sizes[group])] for group in groups]
+    return [((1, masks(nodes) if way == "coefficients" else 1),)] * nodes
+
+
+def lengths(plan, d, level, way):
+    """The squared length of what a row moves, by node of a level."""
+    of = functools.cache(lambda steps: sum(copies * by**2 for by, copies in steps))
+    return list(map(of, moved(plan, d, level, way)))
+
+
+def products(plan, d, level, way):
+    """Inner products of what rows in two nodes of a plain dimension move; nothing where not whole."""
+    nodes = plan.domain[d].size(level)
+    if isinstance(way, Basis):
+        return (way.entries.astype(object).T @ way.entries.astype(object))[~np.eye(nodes, dtype=bool)]
+    if isinstance(way, Siblings):
+        return [-nodes] if way.factors[0] == nodes else None
+    return [0 if way == "table" else -1]
 
 
 def columns(plan, block):
@@ -134,4 +176,4 @@ def columns(plan, block):
 
 
 def kron(matrices):
-    return reduce(np.kron, matrices, np.ones((1, 1)))
+    return functools.reduce(np.kron, matrices, np.ones((1, 1)))

@@ -68,14 +68,12 @@ class Claims:
 
     def _derived(self):
         release, held = self.release, self.held
-        scale = sum(release.cut_layers())
-        if release.truncation:
-            must(release.truncation[0] == scale, "the scale of cut units is not the copy's")
-            must(self.manifest["privacy"]["unit"] != "row", "a count of cut units where the unit is a row")
+        cut = {"scale": str(sum(release.cut_layers()))} if release.truncation else None
+        must(not cut or self.manifest["privacy"]["unit"] != "row", "units are cut, and each is a row")
         privacy = {
             "max_rows": held.max_rows, "neighbours": held.neighbours, "budget": self.amount(release.budget),
             "cost": self.amount(self.cost.total), "note": self._note(), "approximate": self._approximate(),
-            "truncation": {"scale": str(scale)} if release.truncation else None}
+            "truncation": cut}
         measured = self._measurements()
         plan = {
             "measure": f"{held.kind} projection" if release.projection else release.plan.strategy,
@@ -87,9 +85,10 @@ class Claims:
             "projection": self._projection(), "recipient": self._recipient()}
 
     def _charged(self):
-        """What the account is charged for one of its units."""
-        spent = cost.joint(self.release) if self.release.copies else self.cost.total
-        return self.amount(spent * self.manifest["account"]["unit_of"] ** (2 if self.rho else 1))
+        """What the account is charged for one of its units, for the cost that the manifest says."""
+        said, unit_of = self.manifest, self.manifest["account"]["unit_of"]
+        spent = said["recipient"]["joint_cost"] if self.release.copies else said["privacy"]["cost"]
+        return self.amount(ratio(spent["amount"]) * unit_of ** (2 if self.rho else 1))
 
     def _note(self):
         unit, rows = self.manifest["privacy"]["unit"], self.held.max_rows
@@ -149,9 +148,8 @@ class Claims:
         if self.release.projection:
             measured = [(" × ".join(domain[d].name for d, _ in self.held.key), "projection", self.held.scale)]
         else:
-            kinds = ["basis" if block.kind == "bases" else block.kind for block in self.held.blocks]
-            measured = [(domain.name_of(block.table), kind, sum(self.release.rows.layers(number)))
-                        for number, (block, kind) in enumerate(zip(self.held.blocks, kinds))]
+            measured = [(domain.name_of(block.table), block.kind, sum(self.release.rows.layers(number)))
+                        for number, block in enumerate(self.held.blocks)]
         fields = ("block", "kind", "scale", "sensitivity", "cost")
         return [dict(zip(fields, map(str, one + two))) for one, two in zip(measured, self.cost.each)]
 

@@ -11,7 +11,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from . import shapes
-from .wire import must, Refused, utf8
+from .wire import ascend, must, Refused, utf8
 
 MAGIC = b"\x8dMARGINS"
 CRITICAL = 0x8000_0000
@@ -96,10 +96,6 @@ class File:
     def all(self, name):
         return [section for section in self.sections if section.name == name]
 
-    def one(self, name):
-        found = self.all(name)
-        return found[0].read() if found else None
-
     def _table(self, count, end):
         at, sections, last = 32 + 56 * count, [], None
         for start in range(32, at, 56):
@@ -142,4 +138,6 @@ class File:
         rho = plan["mechanism"] == "gaussian" or "projection" in top
         must(budget["currency"] == cost["currency"] == ("rho" if rho else "epsilon"), "a strange currency")
         must(Fraction(cost["amount"]) <= Fraction(budget["amount"]), "the cost is above the budget")
+        cuts = list(map(Fraction, top["about"].get("reliability", [])))
+        must(len(cuts) <= 4 and ascend([0, *cuts]), "the classes of reliability are none")
         must(len(plan["measurements"]) == min(plan["count"], 10000), "not all measurements are listed")

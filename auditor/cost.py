@@ -1,5 +1,6 @@
 """What a release costs, from its blocks and scales alone: a sum of terms rounded up to 96 fractional bits."""
 
+import functools
 import itertools
 import math
 from fractions import Fraction
@@ -12,7 +13,7 @@ from .wire import within
 SUM = "the sum over all blocks"
 CELLS = "the exact maximum over all cells"
 PAIRS = "the exact maximum over all pairs of cells"
-BOUND = "an upper bound over all pairs of cells"
+BOUND = "an upper bound over all {}"
 
 
 def up(value):
@@ -66,9 +67,13 @@ class Cost:
             return
         budget = release.budget if factor is None else release.copies.budget / factor
         parts = [Part(channel, factor) for channel in release.channels if not channel.moved]
-        self.each = parts[0].each
-        self.sums = [[cost for _, cost in part.each] for part in parts[1:]]
-        self.case = max((part.case for part in parts), key=[SUM, CELLS, PAIRS, BOUND].index)
+        self.each = list(parts[0].each.values())
+        self.sums = [[cost for _, cost in part.each.values()] for part in parts[1:]]
+        # The dearest cells of two channels need not be the same.
+        cases = [part.case for part in parts if part.case != SUM]
+        single = held.neighbours == "add-remove" and release.file.version > 1
+        bound = BOUND.format("cells" if single else "pairs of cells")
+        self.case = bound if len(cases) > 1 or BOUND in cases else (cases or [SUM])[0]
         cut = release.cut_layers(factor)
         # Beside the cut units, of which one moves the count by one, each row may be moved to an end.
         ends = [Part(channel, factor) for channel in release.channels if channel.moved]
@@ -88,21 +93,23 @@ class Part:
     def __init__(self, channel, factor):
         self.channel, self.plan, self.gaussian = channel, channel.plan, channel.plan.noise == "gaussian"
         self.one, plan = proven if self.gaussian else sum, self.plan
-        self.scales = [self.one(channel.layers(number, factor)) for number in range(len(plan.blocks))]
-        self.products = {block: blocks.products(plan, block) for block in plan.blocks}
-        sensitivities = [self.unit(block) for block in plan.blocks]
-        self.each = list(zip(sensitivities, map(self.price, sensitivities, self.scales)))
-        self.alone = sum(cost for _, cost in self.each)
+        layers = (channel.layers(number, factor) for number in range(len(plan.blocks)))
+        self.scales = dict(zip(plan.blocks, map(self.one, layers)))
+        self.lengths = functools.cache(functools.partial(blocks.lengths, plan))
+        self.same = functools.cache(lambda *axis: (min(self.lengths(*axis)), max(self.lengths(*axis))))
+        self.other = functools.cache(functools.partial(blocks.products, plan))
+        units = {block: self.unit(block) for block in plan.blocks}
+        self.each = {block: (unit, self.price(unit, self.scales[block])) for block, unit in units.items()}
+        self.alone = sum(cost for _, cost in self.each.values())
         self.worst, self.case = self._worst()
 
     def price(self, sensitivity, scale):
         return Fraction(sensitivity) / ((2 if self.gaussian else 1) * scale)
 
-    def together(self, sensitivity):
-        """What all blocks cost, of which one moves by `sensitivity(block)` for one row, in units of 2^-96."""
+    def together(self, blocks, sensitivity):
+        """What blocks cost, of which one moves by `sensitivity(block)` for one row, in units of 2^-96."""
         rows = self.plan.max_rows**2 if self.gaussian else self.plan.max_rows
-        moved = ((sensitivity(block) * rows, scale) for block, scale in zip(self.plan.blocks, self.scales))
-        return sum(up(self.price(*one)) for one in moved)
+        return sum(up(self.price(sensitivity(block) * rows, self.scales[block])) for block in blocks)
 
     def unit(self, block):
         """How far a unit moves a block, whatever else it moves."""
@@ -117,65 +124,87 @@ class Part:
         """How far one row more moves a block."""
         if block.kind == "rows":
             return max(map(self.norm, blocks.columns(self.plan, block)))
-        return math.prod(int(max(same)) for same, _ in self.products[block])
+        return math.prod(self.same(*axis)[1] for axis in block.axes())
 
     def apart(self, block, dimensions):
         """How far two rows in cells that differ in just these dimensions are apart."""
-        if block.kind == "table":
-            return 2 * any(d in dimensions for d, _ in block.table)
         squares, low, high = 1, 1, 1
-        for (d, _), (same, other) in zip(block.table, self.products[block]):
+        for d, level, way in block.axes():
+            same, other = self.same(d, level, way), self.other(d, level, way)
             within(other is not None, "components of dimensions of more than 4096 categories")
-            seen = other if d in dimensions else same
-            squares *= int(max(same))
-            ends = [a * b for a in (low, high) for b in (int(min(seen)), int(max(seen)))]
+            squares *= same[1]
+            ends = [a * b for a in (low, high) for b in (other if d in dimensions else same)]
             low, high = min(ends), max(ends)
-        return 2 * (squares - low) if self.gaussian else squares - low
+        return (2 if self.gaussian or block.kind == "table" else 1) * (squares - low)
 
     def _worst(self):
-        """What a unit costs at most, in units of 2^-96, and how that is known."""
-        plan, alone = self.plan, sum(up(cost) for _, cost in self.each)
-        kinds = {block.kind for block in plan.blocks}
-        if "rows" in kinds:
-            return self._of_rows()
-        if plan.neighbours == "add-remove" or kinds <= {"table"}:
-            return alone, SUM
-        used = sorted({d for block in plan.blocks for d, _ in block.table})
-        plain = all(len(plan.levels[d]) == 2 for d in used)
-        if self.channel.summed or not plain or len(used) > 24 or len(plan.blocks) << len(used) > 1 << 24:
-            return alone, BOUND
-        bases = any(isinstance(way, np.ndarray) for block in plan.blocks for way in block.ways)
+        """What a unit costs at most, in units of 2^-96, and how that is known: of rows over each table, and
+        of all other blocks."""
+        rows = [block for block in self.plan.blocks if block.kind == "rows"]
+        others = [block for block in self.plan.blocks if block.kind != "rows"]
+        tables = dict.fromkeys(block.table for block in rows)
+        parts = [self._of_rows([block for block in rows if block.table == table]) for table in tables]
+        if others or not parts:
+            parts.append(self._of_others(others, alone=not parts))
+        return sum(cost for cost, _ in parts), parts[0][1] if len(parts) == 1 else BOUND
+
+    def _of_others(self, others, alone):
+        plan, total = self.plan, sum(up(self.each[block][1]) for block in others)
+        if any(block.weighted() for block in others):
+            return self._of_weights(others), CELLS if plan.neighbours == "add-remove" else BOUND
+        if plan.neighbours == "add-remove" or all(block.kind == "table" for block in others):
+            return total, SUM
+        used = sorted({d for block in others for d, _ in block.table})
+        plain = all(len(plan.levels[d]) == 2 for d in used) and alone and not self.channel.summed
+        if not plain or len(used) > 24 or len(others) << len(used) > 1 << 24:
+            return total, BOUND
+        bases = any(isinstance(way, blocks.Basis) for block in others for way in block.ways)
         apart = [set(some) for size in range(1, len(used) + 1) for some in itertools.combinations(used, size)]
-        worst = max((self.together(lambda block: self.apart(block, some)) for some in apart), default=0)
+        pairs = (self.together(others, lambda block: self.apart(block, some)) for some in apart)
+        worst = max(pairs, default=0)
         if plan.max_rows > 1:
-            worst = max(worst, self.together(self.added))
-        return worst, BOUND if bases or self.channel.of else PAIRS
+            worst = max(worst, self.together(others, self.added))
+        return worst, BOUND if bases else PAIRS
+
+    def _of_weights(self, others):
+        """Where nodes have weights cells differ. What a squared length of one costs is rounded up."""
+        domain, worst = self.plan.domain, 0
+        dimensions = sorted({d for block in others for d, _, _ in block.weighted()})
+        finest = [(d, domain[d].finest) for d in dimensions]
+        within(domain.cells(finest) <= 1 << 22, "weights of nodes over more than 2^22 cells")
+
+        def lengths(d, level, way):
+            found = np.array(self.lengths(d, level, way), dtype=object)
+            shape = [-1 if other == d else 1 for other in dimensions]
+            return found[domain[d].ancestors(domain[d].finest, level)].reshape(shape)
+
+        for block in others:
+            own = [lengths(*axis) for axis in block.weighted()]
+            unit = Fraction(self.each[block][0], math.prod(some.max() for some in own))
+            worst = worst + up(self.price(unit, self.scales[block])) * math.prod(own)
+        return int(np.max(worst))
 
     def norm(self, column):
         """The squared length of a column, or the sum of its absolute values."""
         return sum(abs(int(entry)) ** (2 if self.gaussian else 1) for entry in column)
 
-    def _of_rows(self):
-        """Cells of the table of all dimensions under rows; those with equal columns are alike."""
-        plan, domain = self.plan, self.plan.domain
-        within(all(block.kind == "rows" for block in plan.blocks), "rows beside other blocks")
-        join = domain.join(block.table for block in plan.blocks)
-        within(domain.cells(join) <= 1 << 20, "rows over more than 2^20 cells together")
-        columns = {one: blocks.columns(plan, one)[domain.above(join, one.table)] for one in plan.blocks}
+    def _of_rows(self, rows):
+        """Of rows over one table; cells with equal columns are alike."""
+        columns = {block: blocks.columns(self.plan, block) for block in rows}
         whole = np.hstack(list(columns.values()))
         distinct = np.unique(whole, axis=0, return_index=True)[1]
 
         def cost(one, two=None):
-            other = {block: 0 if two is None else columns[block][two] for block in plan.blocks}
-            return self.together(lambda block: self.norm(columns[block][one] - other[block]))
+            other = {block: 0 if two is None else columns[block][two] for block in rows}
+            return self.together(rows, lambda block: self.norm(columns[block][one] - other[block]))
 
         single = max(map(cost, distinct))
-        if plan.neighbours == "add-remove":
+        if self.plan.neighbours == "add-remove":
             return single, CELLS
         if len(distinct) * int((whole[distinct] != 0).sum()) > 1 << 25:
             return single * (4 if self.gaussian else 2), BOUND
         worst = max(itertools.starmap(cost, itertools.combinations(distinct, 2)), default=0)
-        return max(worst, single if plan.max_rows > 1 else 0), PAIRS
+        return max(worst, single if self.plan.max_rows > 1 else 0), PAIRS
 
 
 def joint(release):

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from .wire import harmless, must, Wire
+from .wire import harmless, must
 
 
 class Level:
@@ -17,10 +17,6 @@ class Level:
 
     def __len__(self):
         return len(self.labels)
-
-    def __eq__(self, other):
-        alike = (self.name, self.labels, self.bounds) == (other.name, other.labels, other.bounds)
-        return alike and np.array_equal(self.parents, other.parents)
 
 
 class Dimension:
@@ -50,13 +46,15 @@ class Domain(list):
     def name_of(self, table):
         return " × ".join(self[d].called(level) for d, level in sorted(table)) or "total"
 
-    def column(self, name):
-        """The dimension and the level that a name stands for."""
+    def columns(self):
+        """By name the dimension and the level that it stands for."""
         known = {f"{one.name}.{level.name}": (d, at) for d, one in enumerate(self)
                  for at, level in enumerate(one.levels) if at}
-        known |= {one.name: (d, one.finest) for d, one in enumerate(self)}
-        must(name in known, f"there is no dimension or level {name}")
-        return known[name]
+        return known | {one.name: (d, one.finest) for d, one in enumerate(self)}
+
+    def column(self, name):
+        must(name in self.columns(), f"there is no dimension or level {name}")
+        return self.columns()[name]
 
     def join(self, tables):
         """The coarsest table that tells all of these."""
@@ -76,9 +74,7 @@ class Domain(list):
         return index.reshape(-1)
 
 
-def decode(data):
-    wire = Wire(data, "domain")
-
+def decode(wire):
     def bound():
         tag = wire.choice(0, 2)
         low, high = (wire.double(), wire.double()) if tag else (0, 0)
@@ -91,7 +87,6 @@ def decode(data):
 
     text = lambda: harmless(wire.text(4096))
     domain = Domain(wire.list(lambda: Dimension(text(), wire.list(level, 1, 63)), 0, 4096))
-    wire.end()
     names = [[dimension.name for dimension in domain]]
     for dimension in domain:
         names.append([level.name for level in dimension.levels[1:]])

@@ -3,10 +3,12 @@
 import datetime
 import decimal
 import itertools
+import re
 
 import numpy as np
 
 from .domain import Dimension, Level
+from .shapes import DECIMAL
 from .wire import ascend, must
 
 
@@ -55,6 +57,8 @@ def dimension(entry, attachment, room):
         maps.remove(level)
     must(all(1 < len(level) < len(base) for level in groups[len(coarser):]), f"a level of {name} is none")
     levels, above = sorted(groups, key=len) + [base], np.zeros(len(base), dtype=np.int64)
+    names = [level.name for level in groups]
+    must(name not in names and "total" not in (name, finest, *names), f"a name in {name} is taken")
     for level in levels:
         # Where numbers lie scattered among nodes, or beside other values, a level has none.
         of, beside = level.parents[:len(labels)], set(level.parents[len(labels):])
@@ -126,3 +130,33 @@ def _bands(entry, bounds):
         band = shown(low) + (f"{'-' if low >= 0 else ' to '}{shown(high)}" if high > low else "")
         found += [band if whole else interval((low, high, closed))] * (end - start)
     return found
+
+
+def stretches(level, entries):
+    """The first and the last node of each interval."""
+    found = [_stretch(level, one) for one in entries]
+    must(len(set(found)) == len(found), f"an interval of {level.name} is there twice")
+    return found
+
+
+def _stretch(level, said):
+    """A pair, a category, or numbers with a dash between them or a plus behind. A category may have a dash
+    itself: only one way to part a text makes sense."""
+    def end(text, side):
+        text, numbers = text.strip(), [bound and bound[side] for bound in level.bounds]
+        if text in level.labels:
+            return level.labels.index(text)
+        return numbers.index(float(text)) if DECIMAL.fullmatch(text) and float(text) in numbers else None
+
+    if isinstance(said, list):
+        pairs = [map(str, said)]
+    elif said.strip() in level.labels:
+        pairs = [(said, said)]
+    elif said.endswith("+"):
+        # Behind the numbers there may be categories without one.
+        pairs = [(said[:-1], level.labels[max(node for node, bound in enumerate(level.bounds) if bound)])]
+    else:
+        pairs = [(said[:dash.start()], said[dash.end():]) for dash in re.finditer("[-–]", said)]
+    found = [pair for pair in ((end(first, 0), end(last, 1)) for first, last in pairs) if None not in pair]
+    must(len(found) == 1 and found[0][0] <= found[0][1], f"{said} is no interval of {level.name}")
+    return found[0]

@@ -32,7 +32,8 @@ def apart(release):
         "more than rows is measured": release.channels[1:], "there are several recipients": release.copies,
         "a unit may change its cell": plan.neighbours != "add-remove",
         "a unit may have several rows": plan.max_rows > 1 or release.truncation,
-        "rows of its own are measured": any(block.kind == "rows" for block in plan.blocks)}
+        "rows of its own are measured": any(block.kind == "rows" for block in plan.blocks),
+        "nodes have weights": any(block.weighted() for block in plan.blocks)}
     why = next((why for why, holds in reasons.items() if holds), None)
     many = why is None and math.prod(map(len, _told(release)[1])) > KINDS
     return "its cells are of too many kinds" if many else why
@@ -40,16 +41,13 @@ def apart(release):
 
 def _told(release):
     """How often blocks are measured in which ways with which s², and by dimension the kinds of its cells."""
-    plan, ways, blocks = release.plan, [{} for _ in release.domain], Counter()
+    plan, blocks = release.plan, Counter()
     for number, block in enumerate(plan.blocks):
-        keys = []
-        for (d, level), way in zip(block.table, block.ways):
-            key = level, way if isinstance(way, str) else id(way)
-            if key not in ways[d]:
-                ways[d][key] = moved(plan, d, level, way)
-            keys.append((d, key))
-        blocks[tuple(keys), float(sum(release.rows.layers(number)))] += 1
-    return blocks, [_kinds(dimension, steps) for dimension, steps in zip(release.domain, ways)]
+        blocks[tuple(block.axes()), float(sum(release.rows.layers(number)))] += 1
+    ways = [{} for _ in release.domain]
+    for axis in {axis for axes, _ in blocks for axis in axes}:
+        ways[axis[0]][axis] = moved(plan, *axis)
+    return blocks, list(map(_kinds, release.domain, ways))
 
 
 def laws(release):
@@ -58,8 +56,8 @@ def laws(release):
     blocks, kinds = _told(release)
     for kind in itertools.product(*kinds):
         alike, found = Counter(), Counter()
-        for (keys, variance), times in blocks.items():
-            alike[tuple(sorted(kind[d][key] for d, key in keys)), variance] += times
+        for (axes, variance), times in blocks.items():
+            alike[tuple(sorted(kind[axis[0]][axis] for axis in axes)), variance] += times
         for (steps, variance), times in alike.items():
             for chosen in itertools.product(*steps):
                 copies = math.prod(copies for _, copies in chosen)
@@ -69,10 +67,10 @@ def laws(release):
 
 def _kinds(dimension, ways):
     """The kinds of cells of a dimension: for each the steps of every way."""
-    finest = max((level for level, _ in ways), default=0)
-    above = {level: dimension.ancestors(finest, level) for level, _ in ways}
+    finest = max((level for _, level, _ in ways), default=0)
+    above = {level: dimension.ancestors(finest, level) for _, level, _ in ways}
     nodes = range(dimension.size(finest))
-    cells = ({key: steps[above[key[0]][node]] for key, steps in ways.items()} for node in nodes)
+    cells = ({axis: steps[above[axis[1]][node]] for axis, steps in ways.items()} for node in nodes)
     return list({tuple(cell.values()): cell for cell in cells}.values()) if ways else [{}]
 
 
@@ -213,12 +211,11 @@ def shown(value, version):
     return f"{math.ceil(round(value * 10**decimals, 7)) / 10**decimals:.{decimals}f}"
 
 
-def converts(rho, eps, delta):
+def converts(rho, eps, delta, slack=1e-9):
     """Whether ρ has no more than this δ, as far as doubles tell."""
-    return log_delta(float(rho), float(eps)) <= math.log(delta) + 1e-9 * (1 + abs(math.log(delta)))
+    return log_delta(float(rho), float(eps)) <= math.log(delta) + slack * (1 + abs(math.log(delta)))
 
 
 def is_largest(rho, eps, delta):
     """Whether ρ is the largest for (ε, δ), or rounded down from it by no more than one part in 2^30."""
-    goal, more = math.log(delta), log_delta(float(rho) * (1 + 2**-30), float(eps))
-    return converts(rho, eps, delta) and more >= goal - 1e-9 * (1 + abs(goal))
+    return converts(rho, eps, delta) and not converts(float(rho) * (1 + 2**-30), eps, delta, slack=-1e-9)

@@ -1,28 +1,38 @@
 """The plan: who is protected, what is asked, what is measured and with how much noise."""
 
+import itertools
+import math
+
 import numpy as np
 
-from .wire import ascend, Wire, within
+from .blocks import Basis, Siblings
+from .wire import ascend
 
 STRATEGIES = ("residual queries base hierarchy cluster tables given wavelet fourier matrix bases "
               "together").split()
-KINDS = "component table differences coefficients rows bases".split()
+KINDS = "component table differences coefficients rows basis".split()
 
 
 class Block:
-    """Something measured with one noise. `ways` says by dimension of the table what is taken there: a kind of
-    block by its name, or a basis of whole numbers as a matrix. A block of rows has its sums in `rows`."""
+    """Something measured with one noise. `ways` says by dimension of the table what is taken there. A block
+    of rows has its sums in `rows`."""
 
     def __init__(self, kind, table):
         self.kind, self.table, self.ways, self.rows, self.scale = kind, table, [kind] * len(table), [], None
+
+    def axes(self):
+        return [(*pair, way) for pair, way in zip(self.table, self.ways)]
+
+    def weighted(self):
+        """The axes whose nodes have weights."""
+        return [axis for axis in self.axes() if isinstance(axis[-1], Siblings) and axis[-1].name == "weights"]
 
 
 class Plan:
     """As stored. `levels` are those in use, by dimension."""
 
-    def __init__(self, data, domain):
-        self.domain, self.wire, self._ways = domain, Wire(data, "plan"), {}
-        wire = self.wire
+    def __init__(self, wire, domain, version=2):
+        self.domain, self.wire, self.version, self._told = domain, wire, version, {}
         self.noise = wire.one_of("gaussian", "laplace")
         self.budget = wire.rational()
         self.neighbours = wire.one_of("add-remove", "substitute")
@@ -38,9 +48,10 @@ class Plan:
         asked = lambda: (self._table(asked=True), wire.rational(positive=False))
         self.workload = wire.list(asked, 0, 262_144)
         self.blocks = wire.list(self._block, 0, 262_144)
-        wire.end()
-        parts = [block.table for block in self.blocks if block.kind in ("component", "differences", "bases")]
+        parts = [block.table for block in self.blocks if block.kind in ("component", "differences", "basis")]
         wire.must(len(set(parts)) == len(parts), "measures a component twice")
+        several = {d for (d, _), ways in self._told.items() if len(ways) > 1}
+        wire.must(len(several) <= 1, "has several weights of one level in two dimensions")
 
     def coarser(self, d, level):
         """The next coarser level in use."""
@@ -71,28 +82,22 @@ class Plan:
     def _block(self):
         wire = self.wire
         block = Block(wire.one_of(*KINDS), self._table())
-        squares = self.noise == "gaussian" or block.kind not in ("component", "bases")
+        squares = self.noise == "gaussian" or block.kind not in ("component", "basis")
         wire.must(squares, "measures components or bases, which need Gaussian noise, under another one")
         cells = self.domain.cells(block.table)
         wire.must(cells <= 1 << (20 if block.kind == "rows" else 34), "measures a table of too many cells")
         if block.kind == "rows":
             block.rows = wire.list(lambda: self._row(cells), 1)
-        if block.kind == "bases":
-            wire.must(wire.unsigned(64) == len(block.table), "does not give a basis for each dimension")
-            block.ways = [self._basis(d, level) for d, level in block.table]
+        if block.kind == "basis":
+            wire.must(wire.unsigned(64) == len(block.table), "does not say of each dimension how")
+        if block.kind in ("component", "basis"):
+            block.ways = [self._way(*pair, block.kind) for pair in block.table]
         block.scale = wire.rational()
         wire.must(block.scale <= 2 ** (104 if self.noise == "gaussian" else 40), "has too much noise to draw")
-        for (d, level), way in zip(block.table, block.ways):
-            fits = True
-            if block.kind == "differences":
-                fits = np.bincount(self.groups(d, level)).max() <= 2
-            elif block.kind == "coefficients":
-                fits = self.levels[d] == [0, level]
-            elif block.kind in ("component", "bases"):
-                # A level is told as siblings, or by one basis.
-                known = self._ways.setdefault((d, level), way)
-                fits = known is way or isinstance(known, str) and isinstance(way, str)
-            wire.must(fits, f"measures {block.kind} of a level that has none such")
+        for d, level in block.table:
+            pairs = block.kind != "differences" or np.bincount(self.groups(d, level)).max() <= 2
+            plain = block.kind != "coefficients" or self.levels[d] == [0, level]
+            wire.must(pairs and plain, f"measures {block.kind} of a level that has none such")
         return block
 
     def _row(self, cells):
@@ -102,22 +107,42 @@ class Plan:
         wire.must(inside and all(factor for _, factor in row), "has a row that is malformed")
         return row
 
+    def _way(self, d, level, kind):
+        """How a level is told: what is new is followed by its numbers, what is known is not."""
+        wire, told = self.wire, self._told.setdefault((d, level), [])
+        tags = ("siblings", "again", "basis", "weights", "other weights", "known weights")
+        tag = "siblings" if kind == "component" else wire.one_of(*tags[:3 if self.version == 1 else 6])
+        number, first = wire.byte() if tag == "known weights" else 0, not told
+        if first or tag == "other weights":
+            wire.must(tag not in ("again", "known weights"), "tells a level as before, and did not before")
+            number, alike = len(told), lambda d, level: Siblings(self.groups(d, level))
+            told.append({"siblings": alike, "basis": self._basis}.get(tag, self._weights)(d, level))
+        name = told[0].name
+        fits = {"siblings": name == "siblings", "again": name != "siblings",
+                "other weights": name == "weights" and not first, "known weights": 1 <= number < len(told)}
+        wire.must(fits.get(tag, first), "tells a level in another way than before")
+        return told[number]
+
+    def _weights(self, d, level):
+        wire, nodes = self.wire, self.domain[d].size(level)
+        runs = wire.list(lambda: (wire.unsigned(32), wire.unsigned(32)), 1)
+        apart = all(times > 0 and 1 <= factor <= 1 << 24 for times, factor in runs)
+        apart = apart and all(one[1] != two[1] for one, two in itertools.pairwise(runs))
+        wire.must(apart and sum(times for times, _ in runs) == nodes, "has weights that are malformed")
+        new = Siblings(self.groups(d, level), [factor for times, factor in runs for _ in range(times)])
+        for _, own in new.families():
+            alone = len(own) > 1 or own == (1,)
+            wire.must(alone and math.lcm(*own) <= math.gcd(*own) << 32, "has weights that none may be")
+        known = [old.factors for old in self._told[d, level] if old.name == "weights"]
+        wire.must(new.factors not in known, "has weights twice")
+        return new
+
     def _basis(self, d, level):
-        """The component of the level, or a matrix: the first time with its entries, then without."""
-        wire, told = self.wire, self._ways.get((d, level))
-        way = wire.one_of("component", "again", "new", "weights")
-        within(way != "weights", "components with weights of nodes")
-        if way == "component":
-            return way
-        if way == "again":
-            wire.must(isinstance(told, np.ndarray), "does not tell a basis")
-            return told
-        wire.must(told is None, "tells a basis twice")
-        rows, nodes = self.new(d, level), self.domain[d].size(level)
+        wire, rows, nodes = self.wire, self.new(d, level), self.domain[d].size(level)
         entries = wire.list(lambda: wire.signed(32))
         wire.must(0 < rows < nodes <= 1024 and len(entries) == rows * nodes, "has a basis of another size")
         wire.must(max(map(abs, entries)) <= 1 << 20, "has a basis with too large entries")
         basis = np.array(entries, dtype=np.int64).reshape(rows, nodes)
         parts = [np.eye(nodes - rows)[:, self.groups(d, level)], basis / max(1, np.abs(basis).max())]
         wire.must(np.linalg.cond(np.vstack(parts)) < 1e12, "has a basis that is singular")
-        return basis
+        return Basis(basis)

@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from . import blocks, domain, sections
+from . import blocks, domain, sections, where
 from .plan import Plan
-from .wire import harmless, least, must, packed, utf8
+from .wire import decoded, harmless, least, must, utf8
 
 
 class Channel:
@@ -33,12 +33,12 @@ class Release:
 
     def __init__(self, file):
         self.file = file
-        self.domain = domain.decode(file.one("domain"))
-        self.plan = Plan(file.one("plan"), self.domain)
+        self.domain = self._maybe("domain", domain.decode)
+        self.plan = self._maybe("plan", Plan, self.domain, file.version)
         self.projection = self._maybe("projection", sections.projection, self.domain)
         self.truncation = self._maybe("truncation", sections.truncation)
         asked = self._maybe("workload", sections.workload, self.plan) or {}
-        held = [sections.sums(section.read(), self.plan) for section in file.all("sums")]
+        held = self._all("sums", sections.sums, self.plan)
         self.cut, truncated = len(self.plan.blocks), self.truncation is not None
         firsts = [*itertools.accumulate((len(a.plan.blocks) for a in held), initial=self.cut + truncated)]
         self.copies = self._maybe("copies", sections.copies, self.plan, truncated, firsts[-1])
@@ -47,7 +47,7 @@ class Release:
         zeros = [section.read() for section in file.all("zero")]
         must(all(len(zero) <= 65536 for zero in zeros), "a condition is too long")
         self.zeros = [harmless(utf8(zero, "a condition"), lines=True) for zero in zeros]
-        exact = [sections.exact(section.read(), self.domain) for section in file.all("exact")]
+        exact = self._all("exact", sections.exact, self.domain)
         self.channels = [Channel(self, 0, "rows", self.plan, [], exact, asked)]
         self.channels += [Channel(self, first, **vars(sums)) for first, sums in zip(firsts, held)]
         self.rows, *sums = self.channels
@@ -61,10 +61,20 @@ class Release:
             must(not others, "a projection has a section that none may have")
             must(not self.plan.blocks and not self.plan.workload, "a projection has a plan with tables")
         self.rows.values = self._measured()
+        for channel in self.channels:
+            told = sum(map(len, channel.values)) + sum(len(counts) for _, counts in channel.exact)
+            tables = [block.table for block in channel.plan.blocks if block.kind != "rows"]
+            whole = all(self.domain.cells(table) <= told for table in tables)
+            must(whole, "a part of a table is measured whose other parts are not in the file")
 
     def of(self, name, subject="sums"):
         """The channel of this subject of the number of this name, if there is one."""
         return self.named.get((name, subject))
+
+    def empty(self):
+        """The tables that tell where cells are empty."""
+        conditions = (where.parse(text, self.domain) for text in self.zeros)
+        return [where.told(self.domain, one, {}, self.plan.levels)[0] for one in conditions]
 
     def layers(self, scale, place, factor=None):
         """The scales of the noises in an integer of this copy, or of another; the first copy's is `scale`."""
@@ -83,7 +93,7 @@ class Release:
     def _numbers(self):
         """Channels that belong together are there, and no others."""
         for name in {name for name, _ in self.named}:
-            must(name not in [dimension.name for dimension in self.domain], "a number has a dimension's name")
+            must(name.lower() not in [d.name.lower() for d in self.domain], "a number has a dimension's name")
             all_of = {one.subject: one for one in self.channels[1:] if one.of["name"] == name}
             must("sums" in all_of, "there is something of a number beside its sums, and not these")
             of, weighing = all_of["sums"].of, all_of["sums"].of.get("weighing")
@@ -126,15 +136,19 @@ class Release:
                     found = left == 0 and (whole - a) % 2 == 0 and least <= whole <= ends * h * h + rest**2
                     must(found, "an exact sum of squares is none of so many rows")
 
-    def _maybe(self, name, decode, *more):
-        data = self.file.one(name)
-        return None if data is None else decode(data, *more)
+    def _all(self, name, read, *more):
+        return [decoded(section.read(), f"{name} section", read, *more) for section in self.file.all(name)]
+
+    def _maybe(self, *section):
+        return next(iter(self._all(*section)), None)
 
     def _declared(self, manifest):
         """What the manifest says is there is there."""
-        said = [manifest["privacy"].get("truncation") is None, manifest.get("recipient") is None]
-        found = [self.truncation is None, self.copies is None]
-        must(said == found, "the manifest and the file disagree on truncation or recipients")
+        cut = self.truncation and {"scale": str(self.truncation[0])}
+        same = manifest["privacy"].get("truncation") == cut
+        same &= manifest.get("recipient", {}).get("name") == (self.copies and self.copies.name)
+        must(same, "the manifest and the file disagree on truncation or recipients")
+        self._legends(manifest.get("legends", []))
         declared = manifest["declared"]
         must(self.zeros == declared["constraints"], "the empty cells are not those declared")
         pairs = [text.partition(": ") for text in declared["invariants"]]
@@ -150,6 +164,23 @@ class Release:
                 names += [before + self.domain.name_of(table) for table in exact]
         must([name for name, _, _ in pairs] == names, "the exact tables are not those declared")
 
+    def _legends(self, legends):
+        """What people read is of dimensions, levels and categories that there are, in their order."""
+        dimensions = {dimension.name: dimension.levels[1:] for dimension in self.domain}
+        must(_within([legend["dimension"] for legend in legends], dimensions), "a legend is of no dimension")
+        for legend in legends:
+            levels = {level.name: level.labels for level in dimensions[legend["dimension"]]}
+            labels, missing = legend.get("labels", []), legend.get("missing")
+            there = missing is None or missing in [*levels.values()][-1]
+            must(len(legend) > 1 and there, "a legend says nothing, or of what there is not")
+            must(_within([one["level"] for one in labels], levels), "labels are of no level")
+            texts = [(legend.get("description", "-"), 2000), (legend.get("unit", "-"), 300)]
+            for one in labels:
+                must(_within([code for code, _ in one["of"]], levels[one["level"]]), "labels are of nothing")
+                texts += [(label, 300) for _, label in one["of"]]
+            short = all(harmless(text).strip() and len(text) <= most for text, most in texts)
+            must(short, "a text of a legend is empty, or too long")
+
     def _measured(self):
         """Every integer. A section holds whole lists, until it has 2^16 values or more, or one slice."""
         if self.projection:
@@ -159,27 +190,29 @@ class Release:
             counts = [blocks.count(self.plan, block) for block in self.plan.blocks]
             must(all(1 <= count <= 1 << 35 for count in counts), "something is measured that has no values")
             cuts = {at: blocks.slices(self.plan, block) for at, block in enumerate(self.plan.blocks)}
-        parts = [[]]
+        parts, full = [], True
         for at, count in enumerate(counts):
-            cut = cuts.get(at)
-            if cut or parts[-1] and (sum(parts[-1]) >= 1 << 16 or cuts.get(at - 1)):
-                parts.append([])
-            parts[-1].append(count)
-            if cut:
-                parts[-1:] = [[len(slice)] for slice in cut]
-        parts, held, values = [part for part in parts if part], self.file.all("measurements"), []
+            for own in cuts.get(at) or [range(count)]:
+                parts += [[]] if full or cuts.get(at) else []
+                parts[-1].append((at, own))
+                full = cuts.get(at) or sum(len(own) for _, own in parts[-1]) >= 1 << 16
+        held = self.file.all("measurements")
         must(len(held) == len(parts), f"{len(held)} sections of measurements are not {len(parts)}")
-        for part, section in zip(parts, held):
-            data, at = section.read(), 0
-            must(len(data) >= sum(map(least, part)), "a section of measurements is too short for its values")
-            for count in part:
-                found, at = packed(data, at, count)
-                values.append(found)
-            must(at == len(data), "a section of measurements has bytes after its values")
-        for at, cut in cuts.items():
-            if cut:
-                whole = np.empty(counts[at], dtype=np.int64)
-                for slice, found in zip(cut, values[at : at + len(cut)]):
-                    whole[slice] = found
-                values[at : at + len(cut)] = [whole]
+        room = all(len(section.read()) >= sum(least(len(own)) for _, own in part)
+                   for section, part in zip(held, parts))
+        must(room, "a section of measurements is too short for its values")
+        values = [np.empty(count, dtype=np.int64) for count in counts]
+
+        def read(wire, part):
+            for at, own in part:
+                values[at][own if cuts.get(at) else slice(None)] = wire.packed(len(own))
+
+        for section, part in zip(held, parts):
+            decoded(section.data, "measurements section", read, part)
         return values
+
+
+def _within(some, every):
+    """Whether these are among all of them, in the same order."""
+    left = iter(every)
+    return all(one in left for one in some)

@@ -6,24 +6,19 @@ from types import SimpleNamespace
 from . import blocks
 from .shapes import KINDS
 from .plan import Plan
-from .wire import ascend, harmless, packed, Wire
+from .wire import ascend, decoded, harmless
 
 # What rows add up to beside themselves, as the manifest calls it; the last two as `verify` does.
 SUBJECTS = ["sums", "rows with a value", "sums of squares", "rows moved to low", "rows moved to high"]
 
 
-def truncation(data):
+def truncation(wire):
     """The scale of the noise and the noisy number of units that had more rows than count."""
-    wire = Wire(data, "truncation section")
-    found = (wire.rational(), wire.signed(64))
-    wire.end()
-    return found
+    return wire.rational(), wire.signed(64)
 
 
-def workload(data, plan):
+def workload(wire, plan):
     """By table of which more than cells is asked: by dimension a word for its sums, or a query's text."""
-    wire = Wire(data, "workload")
-
     def interval(nodes):
         low, high = wire.unsigned(32), wire.unsigned(32)
         wire.must(low <= high < nodes, "has an interval that is none")
@@ -47,14 +42,12 @@ def workload(data, plan):
         return number, dict(asked)
 
     entries = wire.list(entry, 1)
-    wire.end()
     wire.must(ascend([number for number, _ in entries]), "has tables that do not ascend")
     return dict(entries)
 
 
-def copies(data, plan, truncated, measured):
+def copies(wire, plan, truncated, measured):
     """Which copy a file is, if there are `measured` measurements and, perhaps, a count of cut units."""
-    wire = Wire(data, "section of copies")
     copies = SimpleNamespace(measuring=wire.take(16).hex())
     centres = wire.one_of("none", "from 0", "others")
     copies.mode = "nested" if centres == "none" else "shifted"
@@ -63,7 +56,6 @@ def copies(data, plan, truncated, measured):
     copies.truncation = wire.rational(positive=truncated)
     copies.steps = wire.list(lambda: wire.list(lambda: wire.rational(positive=False)))
     copies.mean = wire.signed(32) if centres == "others" else copies.spread
-    wire.end()
     least, most = (0, 0) if centres == "none" else (1, 1 << 30)
     usual = centres != "others" or abs(copies.mean) <= 1 << 30 and copies.mean != copies.spread
     wire.must(least <= copies.spread <= most and usual, "has centres that it must not have")
@@ -80,9 +72,8 @@ def copies(data, plan, truncated, measured):
     return copies
 
 
-def projection(data, domain):
+def projection(wire, domain):
     """How counts were summed with signs."""
-    wire = Wire(data, "projection")
     held = SimpleNamespace(kind=wire.one_of("dense", "sketch"), rows=wire.unsigned(32))
     held.buckets = wire.unsigned(32) if held.kind == "sketch" else 0
     held.key = wire.list(lambda: (wire.unsigned(16), wire.choice(0, 1)), 1)
@@ -91,7 +82,6 @@ def projection(data, domain):
     held.neighbours, held.max_rows = wire.one_of("add-remove", "substitute"), wire.unsigned(32)
     held.queries, held.failure, held.sparsity = wire.unsigned(64), wire.rational(), wire.unsigned(32)
     held.norm = wire.unsigned(64)
-    wire.end()
     dimensions = [d for d, _ in held.key]
     known = len(set(dimensions)) == len(dimensions) and max(dimensions) < len(domain)
     wire.must(known, "has a key with a dimension that it must not have")
@@ -100,16 +90,14 @@ def projection(data, domain):
     return held
 
 
-def exact(data, domain, least=0):
+def exact(wire, domain, least=0):
     """A table and its counts, or sums, none of them below `least`."""
-    wire = Wire(data, "exact table")
     table = tuple((int.from_bytes(wire.take(2), "little"), wire.byte()) for _ in range(wire.byte()))
     wire.must(ascend([d for d, _ in table]), "has dimensions that do not ascend")
     known = all(d < len(domain) and 1 <= level <= domain[d].finest for d, level in table)
     wire.must(known, "has a level that does not exist")
-    wire.must(wire.byte() >= 1, "has cells of no width")
-    counts, after = packed(data, wire.at - 1, domain.cells(table))
-    wire.must(after == len(data), "has bytes that nothing says what they are")
+    wire.must(wire.data[wire.at:wire.at + 1] != b"\0", "has cells of no width")
+    counts = wire.packed(domain.cells(table))
     wire.must(least is None or (counts >= least).all(), "has a count that is negative")
     return table, counts
 
@@ -124,10 +112,9 @@ def reach(of):
     return max(abs(of["low"]), abs(of["high"])) // of["step"] if "from" in of else steps(of)
 
 
-def sums(data, file_plan):
+def sums(wire, file_plan):
     """What is added up of which number, as the manifest has it; plan, integers, exact tables, questions."""
-    wire, domain = Wire(data, "section of sums"), file_plan.domain
-    tag = wire.choice(1, 11)
+    tag, domain = wire.choice(1, 11), file_plan.domain
     wire.must(tag <= 5 or tag > 8, "has a choice that does not exist")
     found = SimpleNamespace(subject=SUBJECTS[tag % 8 - 1], exact=[], asked={})
     of = {"name": harmless(wire.text(4096)), "low": wire.signed(64), "high": wire.signed(64)}
@@ -144,21 +131,17 @@ def sums(data, file_plan):
     of |= {"from": "zero"} if zero else {}
     for key in "unit", "description":
         of |= {key: text for text in wire.list(lambda: harmless(wire.text()), 0, 1)}
-    found.of, found.plan = of, Plan(wire.bytes(), domain)
+    found.of, found.plan = of, decoded(wire.bytes(), "plan", Plan, domain)
     for key in ("noise", "budget", "neighbours", "max_rows", "strategy", "rule", "levels"):
         wire.must(getattr(found.plan, key) == getattr(file_plan, key), f"has another {key} than the plan")
     wire.must(all(block.kind != "rows" for block in found.plan.blocks), "has rows of its own")
-    data, at, found.values = wire.bytes(), 0, []
-    for block in found.plan.blocks:
-        values, at = packed(data, at, blocks.count(found.plan, block))
-        found.values.append(values)
-    wire.must(at == len(data), "has bytes after its values")
+    counts = [blocks.count(found.plan, block) for block in found.plan.blocks]
+    found.values = decoded(wire.bytes(), "section of sums", lambda inner: list(map(inner.packed, counts)))
     if tag > 8:
         least = 0 if found.subject == "rows with a value" else None
-        found.exact = wire.list(lambda: exact(wire.bytes(), domain, least))
+        found.exact = wire.list(lambda: decoded(wire.bytes(), "exact table", exact, domain, least))
         asked = wire.bytes()
-        found.asked = workload(asked, found.plan) if asked else {}
+        found.asked = decoded(asked, "workload", workload, found.plan) if asked else {}
         wire.must(not (zero and found.exact), "has exact sums from zero")
         wire.must(found.exact or asked, "says that there is more, and there is not")
-    wire.end()
     return found

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from .wire import ascend, harmless, must, Refused
 
-TEXT = Path(__file__).with_name("fields.txt").read_text("utf-8").split("\n\n")
+TEXT = Path(__file__).with_name("fields.txt").read_text("utf-8").strip().split("\n\n")
 SHAPES, KINDS = (dict(one.split(maxsplit=1) for one in part.split(";")) for part in TEXT)
 KEY = re.compile(r"[a-z0-9_]+\Z")
 DECIMAL = re.compile(r"[+-]?(?=\.?[0-9])[0-9]{0,300}\.?[0-9]{0,300}([eE][+-]?[0-9]{1,3})?")
@@ -54,6 +54,9 @@ def check(value, kind, path):
     if kind[0] == "{":
         must(isinstance(value, dict), f"{path} is no table")
         return [field for item in value.values() for field in check(item, kind[1:-1], f"a value of {path}")]
+    if kind == "ratio":
+        must(type(value) is str and ratio(value) >= 0, f"{path} is not what it must be")
+        return [path] * (str(ratio(value)) != value)
     must(_is(value, kind), f"{path} is not what it must be")
     return []
 

@@ -83,28 +83,39 @@ class Answers:
 
     def figure(self, table, weights, figure, name):
         """Estimate and variance of COUNT, SUM or AVG; None where the release does not determine it."""
-        of, weight = self.release.of, self.release.weight
-        sums = of(name) if name else weight
-        told = not name or sums and (sums.of.get("weighing") != "weighted" or figure == "SUM")
-        within(told, "sums along dimensions, and means and counts of numbers that are weighted")
-        valued = of(name, "rows with a value") if name else None
-        if figure == "COUNT" and (name or not weight):
-            return self.table(table, weights, valued)
-        unit = 0.1 ** sums.of["places"] / 2
-        half, middle = sums.of["step"] * unit, (sums.of["low"] + sums.of["high"]) * unit
-        if "from" in sums.of:
-            half, middle = 2 * half, 0
-        told = self.table(table, weights, sums)
-        # A sum around 0 needs no count.
-        counts = self.table(table, weights, valued) if middle or figure == "AVG" else (0, 0)
-        if told is None or counts is None:
+        above, below = self._parts(figure, name)
+        told = {channel: self.table(table, weights, channel) for channel in {**above, **below}}
+        if None in told.values():
             return None
-        total, mean, below = half * told[0] + middle * counts[0], 0, 1
-        if figure == "AVG":
+        total = sum(times * told[channel][0] for channel, times in above.items())
+        mean, count = 0, 1
+        if below:
+            count = sum(times * told[channel][0] for channel, times in below.items())
             # Of nobody there is no mean.
-            below = counts[0] if abs(counts[0]) > 1e-7 else math.nan
-            mean = total / below
-        return total / below, (half**2 * told[1] + (middle - mean) ** 2 * counts[1]) / below**2
+            count = count if abs(count) > 1e-7 else math.nan
+            mean = total / count
+        spread = sum((above.get(channel, 0) - mean * below.get(channel, 0)) ** 2 * variance
+                     for channel, (_, variance) in told.items())
+        return total / count, spread / count**2
+
+    def _parts(self, figure, name):
+        """How often which channels are in a figure, and in what it is divided by."""
+        weight, sums = self.release.weight, self.release.of(name) if name else self.release.weight
+        within(not name or sums, "sums along dimensions")
+        by_weight = sums if not name else sums.of.get("weighing") == "weighted"
+        count = self._sum(weight) if by_weight else {self._counts(name): 1}
+        return (count, {}) if figure == "COUNT" else (self._sum(sums), count if figure == "AVG" else {})
+
+    def _counts(self, name):
+        return self.release.of(name, "rows with a value") or self.release.rows
+
+    def _sum(self, sums):
+        """A sum around 0 needs no count."""
+        of, unit = sums.of, 0.1 ** sums.of["places"] / 2
+        if "from" in of:
+            return {sums: 2 * of["step"] * unit}
+        middle = (of["low"] + of["high"]) * unit
+        return {sums: of["step"] * unit} | ({self._counts(of["name"]): middle} if middle else {})
 
 
 class Solved:
@@ -125,9 +136,9 @@ class Solved:
             sums = blocks.columns(self.plan, block).T
             rows, noise = sums @ self.unknowns.rows(block.table), [np.eye(len(sums))]
         else:
-            parts = [blocks.factors(self.plan, *pair, way) for pair, way in zip(block.table, block.ways)]
-            rows = self.unknowns.rows(block.table, [m * D @ S for S, D, m in parts])
-            noise = [D for _, D, _ in parts]
+            parts = [blocks.factors(self.plan, *axis) for axis in block.axes()]
+            rows = self.unknowns.rows(block.table, [D @ S for S, D in parts])
+            noise = [D for _, D in parts]
         white = blocks.kron([np.linalg.inv(np.linalg.cholesky(D @ D.T)) for D in noise]) / math.sqrt(spread)
         shift = white @ blocks.kron([D.sum(axis=1)[:, None] for D in noise])[:, 0]
         centre = self.centres.mean if self.centres else 0

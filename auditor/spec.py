@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import math
+import re
 import tomllib
 from fractions import Fraction
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from . import blocks, lists, loss, shapes, where
 from .claims import decimal
-from .domain import Domain, Level
+from .domain import Domain
 from .shapes import Float, ratio
 from .solve import covers
 from .wire import ascend, Beyond, must, Refused, within
@@ -66,12 +67,15 @@ class Spec:
 
     def check(self):
         try:
-            text = self.release.file.one("spec")
+            text = self.release.file.all("spec")[0].read()
             must(len(text) <= 1 << 22, "the sealed spec is longer than 4 MiB")
             self.toml = tomllib.loads(text.decode("utf-8-sig"), parse_float=Float)
             strange = shapes.check(self.toml, "Spec", "the spec")
             must(not strange, f"the spec has keys that there are not: {strange}")
             self.privacy, entries = self.toml["privacy"], self.toml["dimension"]
+            unit = self.privacy["unit"]
+            self.unit = {"column": "row", "max_rows": 1} if unit == "row" else unit
+            must(self.unit["column"] != "row" or self.unit["max_rows"] == 1, "the spec calls a column `row`")
             room = sum(len(level) for dimension in self.release.domain for level in dimension.levels)
             self.domain = Domain(lists.dimension(entry, self.attachment, room) for entry in entries)
             self.legends = [legend for pair in zip(entries, self.domain) for legend in self._legend(*pair)]
@@ -94,11 +98,10 @@ class Spec:
         return "read again: its texts, unit, budget, dimensions and tables are those of plan and manifest"
 
     def _about(self):
-        cuts = list(map(ratio, self.toml.get("release", {}).get("reliability", [])))
-        must(ascend(cuts) and len(cuts) <= 4, "the classes of reliability do not ascend, or are too many")
-        said, whose, unit = self.manifest, self.toml.get("dataset", {}), self.privacy["unit"]
+        said, whose = self.manifest, self.toml.get("dataset", {})
+        cuts = map(ratio, self.toml.get("release", {}).get("reliability", []))
         told = {**self.toml, "reliability": list(map(str, cuts)) or None}
-        usual = {"id": told["name"], "unit": unit if unit == "row" else unit["column"], "unit_of": 1, **whose}
+        usual = {"id": told["name"], "unit": self.unit["column"], "unit_of": 1, **whose}
         for what, told, keys in [
             ("about", told, "name title description licence contact supersedes reliability"),
             ("dataset", whose if self.release.file.version > 1 else {}, "id period snapshot"),
@@ -108,21 +111,20 @@ class Spec:
 
     def _data(self, said, entries):
         """How columns are read, and that those are named which are needed."""
-        get, columns, unit = said.get, said.get("columns"), self.privacy["unit"]
+        get, columns = said.get, said.get("columns")
         ending = get("path", ".csv").lower().removesuffix(".gz").removesuffix(".zst").rpartition(".")[2]
         texts = {"delimiter", "quote", "columns", "encoding", "decimal", "thousands"} & set(said)
         sound = {"csv": True, "parquet": not texts, "-": get("path") == "-"}.get(get("format", ending), False)
         sound &= get("delimiter", ",") != get("quote", '"') and get("decimal", ".") != get("thousands")
         used = {entry.get("column", entry["name"]) for entry in entries}
-        used |= {one for key in ("column", "order") if unit != "row" for one in listed(unit.get(key, []))}
+        if self.privacy["unit"] != "row":
+            used |= {self.unit["column"], *listed(self.unit.get("order", []))}
         sound &= columns is None or len(set(columns)) == len(columns) and used <= set(columns)
         labels = {a for entry in entries for a in entry.get("categories", []) if a != entry.get("missing")}
         must(sound and not labels & set(get("empty", [])), "the data is told as none can be")
 
     def _privacy(self):
-        said, unit, plan = self.manifest["privacy"], self.privacy["unit"], self.release.plan
-        unit = {"column": "row", "max_rows": 1} if unit == "row" else unit
-        must(unit["column"] != "row" or unit["max_rows"] == 1, "the spec calls a column `row`")
+        said, unit, plan = self.manifest["privacy"], self.unit, self.release.plan
         same("the unit is", [said["unit"], self.held.max_rows], [unit["column"], unit["max_rows"]])
         same("rows without a unit are", said.get("without", "stop"), unit.get("without", "stop"))
         same("the order of rows is", said.get("order", []), listed(unit.get("order", [])))
@@ -194,9 +196,9 @@ class Spec:
                 ends = max(level for level in kept if level < at), min(level for level in kept if level > at)
                 self._is_between(one, at, *ends)
             for above, at, told in zip(kept, kept[1:], two.levels[1:]):
-                level = one.levels[at]
-                found = Level(level.name, level.labels, one.ancestors(at, above), level.bounds)
-                same(f"the categories of {one.name} are", found, told)
+                level, parents = one.levels[at], one.ancestors(at, above).tolist()
+                wanted = [told.labels, told.parents.tolist(), told.bounds]
+                same(f"the categories of {one.name} are", [level.labels, parents, level.bounds], wanted)
 
     def _legend(self, entry, dimension):
         """What the spec says of a dimension for people, as a manifest lists it."""
@@ -242,9 +244,13 @@ class Spec:
 
     def _asked(self, table, ask):
         """What an `ask` asks of a table, by dimension."""
-        within(not any(isinstance(word, list) for word in ask.values()), "intervals that are asked for")
-        names = {d: (self.domain[d].name, self.domain[d].called(level)) for d, level in table}
-        return {d: word for key, word in ask.items() for d in names if key in names[d] and word != "cells"}
+        found = {}
+        for key, word in ask.items():
+            for d, level in table:
+                if key in (self.domain[d].name, self.domain[d].called(level)) and word != "cells":
+                    own = self.domain[d].levels[level]
+                    found[d] = lists.stretches(own, word) if isinstance(word, list) else word
+        return found
 
     def _expanded(self):
         """Every entry and every table that it asks for."""
@@ -278,20 +284,16 @@ class Spec:
         wanted, reasons, expected = {}, {}, strategy.get("expected")
         same("what is expected is", expected is not None, strategy.get("objective") == "relative")
         told = expected and self._expected(**expected)
-        try:
-            for entry, table in self._expanded():
-                asked = self._asked(table, entry.get("ask", {}))
-                key = (self.domain.name_of(table), repr(sorted(asked.items())))
-                times = self._factor(table, told[key[0]]) if expected else 1
-                self._wanted(entry, wanted.setdefault(key, {}), times)
-                if entry.get("exact"):
-                    named = set(entry.get("sum", [])) | ({self.weight} if self.weight else set())
-                    for name in [None, *named]:
-                        said = f"sums of {name} by {key[0]}" if name else key[0]
-                        reasons.setdefault(said, entry["reason"])
-        except Beyond as error:
-            self.left.append(str(error))
-            return
+        for entry, table in self._expanded():
+            asked = self._asked(table, entry.get("ask", {}))
+            key = (self.domain.name_of(table), repr(sorted(asked.items())))
+            times = self._factor(table, told[key[0]]) if expected else 1
+            self._wanted(entry, wanted.setdefault(key, {}), times)
+            if entry.get("exact"):
+                named = set(entry.get("sum", [])) | ({self.weight} if self.weight else set())
+                for name in [None, *named]:
+                    said = f"sums of {name} by {key[0]}" if name else key[0]
+                    reasons.setdefault(said, entry["reason"])
         summed = {name for weights in wanted.values() for name in weights} - {None}
         same("the numbers are", {one.of["name"] for one in release.channels[1:]}, summed)
         must(summed == set(self.numbers), "a number of the spec is in no table")
@@ -328,25 +330,27 @@ class Spec:
         """By number, and nothing for rows, the largest weight that a table is asked for with."""
         weight, names = entry.get("weight", 1), list(entry.get("sum", []))
         by_name = weight if isinstance(weight, dict) else dict.fromkeys(["count", *names], weight)
+        asked = [(name, ratio(by_name.get(name, 1))) for name in names]
         if entry.get("count", True):
             rows = not self.weight or self.toml["weights"].get("unweighted", False)
             count = ratio(by_name.get("count", 1)) * times
-            for name, counts in [(None, rows)] + ([(self.weight, True)] if self.weight else []):
-                found[name] = max(count * counts, found.get(name, 0))
-        for name in names:
-            found[name] = max(ratio(by_name.get(name, 1)), found.get(name, 0))
+            asked += [(None, count * rows)] + [(self.weight, count)] * bool(self.weight)
+        for name, weight in asked:
+            found[name] = max(weight, found.get(name, 0))
 
     def _workload(self, channel, wanted, weighed):
         """The tables that a channel is asked for, and their weights where the least total is looked for."""
         expected, sealed = {}, {}
         for key, weights in wanted.items():
-            names = [name for name in weights if name and self._needs_rows(name)]
+            # Around 0 a sum needs no count; the rows with a value are counted for their own sake, too.
+            names = [name for name in weights if name and self.shares[name][1]]
+            names = [name for name in names if self.numbers[name]["missing"] != "skip"]
             if channel.of and channel.of["name"] in weights:
-                # Around 0 a sum needs no count, and the rows with a value are counted for their own sake.
-                expected[key] = weights[channel.of["name"]] * (self._share(channel) or 1)
+                of_sums, of_counts = self.shares[channel.of["name"]]
+                expected[key] = weights[channel.of["name"]] * (of_sums if channel.summed else of_counts or 1)
             if not channel.of and (names or None in weights):
-                expected[key] = weights.get(None, 0)
-                expected[key] += sum(weights[name] * self._share(channel, name) for name in names)
+                beside = sum(weights[name] * self.shares[name][1] for name in names)
+                expected[key] = weights.get(None, 0) + beside
         for number, (table, weight) in enumerate(channel.plan.workload):
             ask, name = channel.asked.get(number, {}), self.release.domain.name_of(table)
             key = words(ask) if isinstance(ask, str) else (name, repr(sorted(ask.items())))
@@ -358,22 +362,14 @@ class Spec:
         same(f"the tables of {channel} are", sealed, expected)
         same(f"the number of tables of {channel} is", len(channel.plan.workload), len(expected))
 
-    def _needs_rows(self, name):
-        """Whether sums of a number need the number of all rows."""
-        said, sums = self.numbers[name], self.release.of(name)
-        return said["missing"] != "skip" and said["low"] + said["high"] != 0 and "from" not in sums.of
-
-    def _share(self, channel, name=None):
-        """The part of a sum's weight that its channel has, or that the counts beside it have."""
-        if channel.summed and "from" in channel.of:
-            return 1
-        low, high = (self.numbers[name or channel.of["name"]][end] for end in ("low", "high"))
-        return ((high - low if channel.summed else high + low) / (2 * max(abs(low), abs(high)))) ** 2
-
     def _numbers(self):
         """The numbers and the weight of rows, as the spec has them."""
         entries = [{**entry, "weighing": None} for entry in self.toml.get("amount", [])]
-        weights, self.numbers = self.toml.get("weights"), {}
+        weights, self.numbers, self.shares = self.toml.get("weights"), {}, {}
+        names = [entry["name"].lower() for entry in entries]
+        taken = [*self.domain.columns(), *(f"{dimension.name}.total" for dimension in self.domain)]
+        free = len({*names}) == len(names) and not {*names} & {*map(str.lower, taken)}
+        must(free, "the name of a number means something else")
         if weights:
             for entry in entries:
                 entry["weighing"] = "weighted" if entry.get("weighted", True) else None
@@ -386,6 +382,10 @@ class Spec:
             told = {"low": low, "high": high, "step": ratio(entry["step"]) if "step" in entry else step}
             told |= {key: entry.get(key) for key in ("name", "unit", "description", "weighing")}
             self.numbers[told["name"]] = {**told, "missing": entry.get("missing", "stop")}
+            # The parts of a sum's weight that its own channel has, and that the counts beside it have.
+            zero, most = "from" in self.release.of(told["name"]).of, 2 * max(abs(low), abs(high))
+            shares = (1, 0) if zero else (((high - low) / most) ** 2, ((high + low) / most) ** 2)
+            self.shares[told["name"]] = shares
             low, high = (self.release.of(told["name"], f"rows moved to {end}") for end in ("low", "high"))
             plan, squares = self.held, self.release.of(told["name"], "sums of squares") is not None
             times = plan.max_rows ** (2 if plan.noise == "gaussian" else 1)
@@ -402,8 +402,8 @@ class Spec:
     def _blocks(self, shares, channel):
         """Blocks are of the strategy's kind; of three strategies just its tables, `given` at its shares."""
         plan, name_of = channel.plan, self.release.domain.name_of
-        kinds = {"residual": {"component"}, "wavelet": {"differences"}, "fourier": {"coefficients"},
-                 "matrix": {"rows"}, "together": {"rows"}, "bases": {"component", "bases"}}
+        kinds = {"residual": {"component", "basis"}, "wavelet": {"differences"}, "fourier": {"coefficients"},
+                 "matrix": {"rows"}, "together": {"rows"}, "bases": {"component", "basis"}}
         kinds = kinds.get(plan.strategy, {"table"})
         must(all(block.kind in kinds for block in plan.blocks), "the blocks are not those of the strategy")
         known = [table for table, _ in channel.exact]
@@ -428,16 +428,26 @@ class Spec:
 
     def _rows(self, entry):
         """Rows that the spec brings are those that are measured, in whatever order."""
-        table = self.domain.name_of(map(self.domain.column, entry["of"]))
-        if not entry["file"].endswith(".csv"):
-            self.used.append(entry["file"])
-            return self.left.append("rows of a Matrix Market file")
-        rows = self.attachment(entry["file"])
-        expected, found = [list(map(float, row)) for row in rows], []
+        table, file, found = self.domain.name_of(map(self.domain.column, entry["of"])), entry["file"], []
+        rows = map(enumerate, self.attachment(file)) if file.endswith(".csv") else self._coordinates(file)
+        expected = [[(cell, float(factor)) for cell, factor in row if float(factor)] for row in rows]
         for block in self.held.blocks if self.held.strategy == "matrix" else []:
             same("the table under rows is", self.release.domain.name_of(block.table), table)
-            found += blocks.columns(self.held, block).T.tolist()
+            found += block.rows
         must(not found or sorted(found) == sorted(expected), "the rows that are measured are not the spec's")
+
+    def _coordinates(self, file):
+        """The rows of a Matrix Market file."""
+        head, *lines = self._text(file).splitlines()
+        kind = re.fullmatch("%%matrixmarket matrix coordinate [a-z]+ general", " ".join(head.lower().split()))
+        must(kind, f"{file} is no list of coordinates")
+        (many, *_), *entries = (line.split() for line in lines if line.strip() and not line.startswith("%"))
+        rows = {}
+        for row, cell, *factor in entries:
+            rows.setdefault(int(row), {})[int(cell) - 1] = factor[0] if factor else 1
+        once = len(entries) == sum(map(len, rows.values()))
+        must(once and len(rows) == int(many), f"{file} has an entry twice, or other rows than it says")
+        return [sorted(row.items()) for row in rows.values()]
 
     def _projection(self, said):
         held, plan = self.held, self.release.plan

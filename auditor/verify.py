@@ -6,7 +6,7 @@ from . import project
 from .claims import Claims
 from .container import blake3, check_signature, File
 from .release import Release
-from .solve import Answers
+from .solve import Answers, covers
 from .spec import Spec, UNREAD
 from .where import ROOM
 from .wire import Beyond, must, Refused, within
@@ -87,6 +87,8 @@ class Report:
 
     def _inside(self, release):
         """What the sections hold, and the manifest's claims of it."""
+        if not self._try("content", release.empty):
+            return
         unit, rows, claims = self.manifest["privacy"]["unit"], release.held.max_rows, Claims(release)
         if unit != "row":
             self.say("rows left out", "warning", f"beyond {rows} of each {unit}; no interval covers them")
@@ -127,7 +129,9 @@ class Report:
             held = project.Projected(release)
             held.estimate([held.cell(["x" if text else 0 for _, text in held.held.key])])
             return "a key is counted"
-        answers = Answers(release)
+        answers, asked = Answers(release), [a for one in release.channels for a, _ in one.plan.workload]
+        held = all(any(covers(release.plan.told(a), table) for a in asked) for table in release.empty())
+        must(held, "no table tells where cells are empty")
         for table, _ in release.plan.workload:
             within(release.domain.cells(table) <= ROOM, "tables of very many cells")
             first = [True] + [False] * (release.domain.cells(table) - 1)

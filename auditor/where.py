@@ -49,9 +49,8 @@ class Reader:
         self.at += found
         return found
 
-    def expect(self, *values):
-        for value in values:
-            must(self.accept(value), f"{value} is missing in a condition")
+    def expect(self, value):
+        must(self.accept(value), f"{value} is missing in a condition")
 
     def next(self, *kinds):
         some = self.at < len(self.tokens) and self.tokens[self.at][0] in kinds
@@ -183,6 +182,29 @@ def everywhere(conditions, domain, table):
     return found
 
 
+def told(domain, condition, groups, levels):
+    """The coarsest table at levels in use that tells where a condition is met in groups, and these cells."""
+    axes = sorted({*groups, *(mentioned(condition) if condition else ())})
+    table, cells = {d: domain[d].finest for d in axes}, met(condition, domain, axes)
+    for d in axes:
+        fine = [level for level in levels[d] if level >= groups.get(d, 0)]
+        table, cells = _coarsest(domain, table, cells, d, fine)
+    return tuple(table.items()), cells
+
+
+def _coarsest(domain, table, cells, d, levels):
+    """The table with the first of these levels in a dimension that still tells which cells are met."""
+    for level in levels:
+        coarse = {**table, d: level}
+        above, size = domain.above(tuple(table.items()), tuple(coarse.items())), domain.cells(coarse.items())
+        every, some = np.ones(size, dtype=bool), np.zeros(size, dtype=bool)
+        np.logical_and.at(every, above, cells)
+        np.logical_or.at(some, above, cells)
+        if np.array_equal(every, some):
+            return coarse, every
+    raise Refused("no level in use tells that")
+
+
 class Select:
     """What is asked: `condition`, a tree or nothing, and `groups`, pairs of a dimension and a level."""
 
@@ -220,13 +242,7 @@ class Select:
 
     def rows(self, levels):
         """The table at levels in use that is asked, and by row its labels and a weight for each cell."""
-        domain, groups = self.domain, dict(self.groups)
-        axes = sorted({*groups, *(mentioned(self.condition) if self.condition else ())})
-        table, cells = {d: domain[d].finest for d in axes}, met(self.condition, domain, axes)
-        for d in axes:
-            fine = [level for level in levels[d] if level >= groups.get(d, 0)]
-            table, cells = self._coarsest(table, cells, d, fine)
-        table = tuple(table.items())
+        domain, (table, cells) = self.domain, told(self.domain, self.condition, dict(self.groups), levels)
         inside = domain.above(table, self.groups)
         nodes = itertools.product(*[range(domain[d].size(level)) for d, level in self.groups])
         kept = tuple((d, level) for d, level in table if level)
@@ -236,19 +252,6 @@ class Select:
                 named = ((domain[d], level, node) for (d, level), node in zip(self.groups, row))
                 names = {one.called(level): one.levels[level].labels[node] for one, level, node in named}
                 yield kept, names, weights
-
-    def _coarsest(self, table, cells, d, levels):
-        """The table with the first of these levels in a dimension that still tells which cells are met."""
-        for level in levels:
-            coarse = {**table, d: level}
-            above = self.domain.above(tuple(table.items()), tuple(coarse.items()))
-            size = self.domain.cells(coarse.items())
-            every, some = np.ones(size, dtype=bool), np.zeros(size, dtype=bool)
-            np.logical_and.at(every, above, cells)
-            np.logical_or.at(some, above, cells)
-            if np.array_equal(every, some):
-                return coarse, every
-        raise Refused("no level in use tells that")
 
 
 def answer(answers, text):

@@ -107,28 +107,30 @@ class Wire:
         """The name whose number is written; numbers begin with 1."""
         return names[self.choice(1, len(names)) - 1]
 
-    def end(self):
-        self.must(self.at == len(self.data), "has bytes that nothing says what they are")
+    def packed(self, count):
+        """A list of so many whole numbers of one width."""
+        width = self.byte()
+        self.must(width <= 64 and (width >= 1 or count < 64), "has values of a width that they cannot have")
+        data = np.frombuffer(self.take((width * count + 7) // 8), dtype=np.uint8)
+        bits = np.unpackbits(data, bitorder="little")
+        self.must(not bits[width * count:].any(), "has packed values with bits after the last one")
+        raw = np.zeros(count, dtype=np.uint64)
+        for place in range(width):
+            raw |= bits[place:width * count:width].astype(np.uint64) << np.uint64(place)
+        return (raw >> np.uint64(1)).astype(np.int64) ^ -(raw & np.uint64(1)).astype(np.int64)
+
+
+def decoded(data, what, read, *more):
+    """What `read` finds in bytes, all of which it uses."""
+    wire = Wire(data, what)
+    found = read(wire, *more)
+    wire.must(wire.at == len(data), "has bytes that nothing says what they are")
+    return found
 
 
 def least(count):
     """How many bytes a packed list of `count` values takes at least."""
     return 1 + (count + 7) // 8 * (count >= 64)
-
-
-def packed(data, at, count):
-    """`count` whole numbers of one width from `at` on, and where the next list begins."""
-    must(at < len(data), "packed values end too early")
-    width = data[at]
-    must(width <= 64 and (width >= 1 or count < 64), "packed values have a width that they cannot have")
-    end = at + 1 + (width * count + 7) // 8
-    must(end <= len(data), "packed values end too early")
-    bits = np.unpackbits(np.frombuffer(data[at + 1:end], dtype=np.uint8), bitorder="little")
-    must(not bits[width * count:].any(), "packed values are malformed: bits after the last one")
-    raw = np.zeros(count, dtype=np.uint64)
-    for place in range(width):
-        raw |= bits[place:width * count:width].astype(np.uint64) << np.uint64(place)
-    return (raw >> np.uint64(1)).astype(np.int64) ^ -(raw & np.uint64(1)).astype(np.int64), end
 
 
 ACTS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")

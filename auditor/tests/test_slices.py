@@ -24,8 +24,8 @@ def margins(*args):
 def release(tmp_path_factory, request):
     """Blocks that lie scattered among counties, after a dimension of two and before one of 130."""
     folder, rng = tmp_path_factory.mktemp("slices"), random.Random(5)
-    # Equal groups for the components: those of other sizes get weights, which are not read here.
-    county = [b * 7 % (COUNTIES if request.param == "base" else 36) for b in range(BLOCKS)]
+    # Counties have 243 or 244 blocks: components get weights.
+    county = [b * 7 % COUNTIES for b in range(BLOCKS)]
     lines = [f"b{b:05},c{c:02}" for b, c in enumerate(county)]
     (folder / "areas.csv").write_text("\n".join(["block,county", *lines]) + "\n")
     rows = [f"{rng.choice('mf')},b{rng.randrange(BLOCKS):05},{rng.randrange(KINDS)}" for _ in range(3000)]

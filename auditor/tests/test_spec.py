@@ -168,6 +168,23 @@ def attached(change_areas, hidden=None):
     return change
 
 
+def legend(dimension="sex", **says):
+    """What people read of sex, in manifest and spec."""
+    def change(sections, manifest):
+        manifest["legends"] = [{"dimension": dimension, **says}]
+        told = {"labels": {"F": says["labels"][0]["of"][0][1]}} if "labels" in says else says
+        lines = [f"{key} = {json.dumps(value).replace(':', ' =')}" for key, value in told.items()]
+        sealed('categories = ["F", "M"]', "\n".join(['categories = ["F", "M"]', *lines]).replace('{"F"', "{F"))(sections, manifest)
+    return change
+
+
+def period(text):
+    def change(sections, manifest):
+        manifest["dataset"] = {"id": "small", "period": text}
+        sealed("[privacy]", f'[dataset]\nid = "small"\nperiod = "{text}"\n[privacy]')(sections, manifest)
+    return change
+
+
 TEXT = "title = \"Small\""
 LIES = {
     "rows without a unit are said to be units": ("spec", noted("own", "rows count", "rows count, and for every single row without one")),
@@ -205,10 +222,32 @@ LIES = {
     "no account": ("manifest", told("account", value=None)),
     "no line of an account": ("file", told("account", "line", value=None)),
     "no legends": ("manifest", told("legends", value=[])),
+    "a description of two lines": ("content", legend(description="a\nb")),
+    "a description of 2,001 letters": ("content", legend(description="a" * 2001)),
+    "a unit of 301 letters": ("content", legend(unit="a" * 301)),
+    "a unit of blanks": ("content", legend(unit=" ")),
+    "a label of two lines": ("content", legend(labels=[{"level": "sex", "of": [["F", "a\nb"]]}])),
+    "a label of no category": ("content", legend(labels=[{"level": "sex", "of": [["X", "a"]]}])),
+    "a label of no level": ("content", legend(labels=[{"level": "six", "of": [["F", "a"]]}])),
+    "a legend of no dimension": ("content", legend("size", description="a")),
+    "a legend that says nothing": ("content", legend()),
+    "a period of a blank": ("spec", period(" ")),
+    "a level called total": ("spec", sealed('"band"', '"total"')),
+    "a level called as its dimension": ("spec", sealed('"band"', '"age"')),
+    "a number called count": ("spec", sealed('"pay"', '"count"', 2)),
+    "a number called as a level": ("spec", sealed('"pay"', '"AGE.band"', 2)),
     "max_rows is true": ("file", told("privacy", "max_rows", value=True)),
     "places are false": ("file", told("plan", "sums", 0, "of", "places", value=False)),
     "a step is true": ("file", told("plan", "sums", 0, "of", "step", value=True)),
     "a low bound is false": ("file", told("plan", "sums", 0, "of", "low", value=False)),
+    "a cost that is not in lowest terms": ("manifest", lambda sections, said: said["privacy"]["cost"].update(amount="2/4")),
+    "a cost with a blank": ("manifest", lambda sections, said: said["privacy"]["cost"].update(amount=" 1/2")),
+    "a cost that is a number": ("file", told("privacy", "cost", "amount", value=1)),
+    "a cost below 0": ("file", told("privacy", "cost", "amount", value="-1")),
+    "an account of no unit": ("file", told("account", "unit", value="")),
+    "another scale of the count of cut units": ("content", told("privacy", "truncation", "scale", value="77")),
+    "another charge": ("account", told("account", "charged", "amount", value="1/3")),
+    "another cost": ("account", told("privacy", "cost", "amount", value="1/3")),
     "an unknown field": ("manifest", told("privacy", "spent", value="1")),
     "a cost of 5,000 digits": ("file", told("privacy", "cost", "amount", value="1" * 5000)),
     "a charge of 5,000 digits": ("file", told("account", "charged", "amount", value="1" * 5000)),
@@ -242,6 +281,23 @@ def test_rows_through_a_pipe(honest, tmp_path):
     sealed('path = "rows.csv"', 'path = "-"')(sections, manifest)
     (tmp_path / "small.margins").write_bytes(forge.make(version, sections, manifest))
     assert judged(tmp_path / "small.margins") == (None, None)
+
+
+@pytest.mark.parametrize("where, what", [
+    ("age.band = '0-3' AND sex = 'X'", "content"), ("sex = 'M'; SELECT 1", "content"), ("nothing = 1", "content"), ("age > 'x'", "content"),
+    # Tables tell bands and areas apart, and none tells both.
+    ("age.band = '0-3' AND area = 'a1'", "answers"),
+])
+def test_conditions(where, what, honest, tmp_path):
+    """Another condition of empty cells in section, manifest and spec."""
+    version, sections, manifest = forge.take(honest.read_bytes())
+    for section in sections:
+        if section[0] & 0xFF == 7:
+            section[2] = where.encode()
+    manifest["declared"]["constraints"] = [where]
+    sealed("age.band = '0-3' AND sex = 'M'", where)(sections, manifest)
+    (tmp_path / "small.margins").write_bytes(forge.make(version, sections, manifest))
+    assert judged(tmp_path / "small.margins") == (what, what)
 
 
 @pytest.mark.parametrize("where", ["(" * 20000 + "age = 1 AND sex = 'M'" + ")" * 20000, "NOT " * 15000 + "(age = 1 AND sex = 'M')",
@@ -289,6 +345,10 @@ WAYS = {
     "days": ROW.format('dates = [2024-01-30, "2024-03-02"]\nother = "else"') + '[[table]]\nof = ["age.month"]\n',
     "halves of numbers that lie scattered": ROW.format('codes = 8\nlevels = [{ name = "l", map = { a = [0, 2, 4, 6], b = [1, 3, 5, 7] } }]').replace("base", "wavelet") + LEVEL,
     "halves of neighbours": ROW.format('codes = 9\nother = "else"\nlevels = [{ name = "l", width = 5 }]').replace("base", "wavelet") + LEVEL,
+    "intervals of numbers": ROW.format("range = [-3, 7]\nmissing = 'none'").replace('"base"', '"bases"') + 'ask = { age = ["-3--1", "-2 – 3", "5+", ["none", "none"], ["-1", 7]] }\n',
+    "intervals of bins": ROW.format("bins = [0, 4, 20, 50]").replace('"base"', '"bases"') + 'ask = { age = ["0-4", "4-50", ["[0, 4)", 20], "0+", "[20, 50]"] }\n',
+    "intervals of names with dashes": ROW.format('categories = ["4", "5-6", "5", "6", "7"]').replace('"base"', '"bases"') + 'ask = { age = ["4-5-6", "5-6", "5-6-7", ["5-6", "6"]] }\n',
+    "intervals of a level": ROW.format('range = [0, 7]\nlevels = [{ name = "l", width = 2 }]') + LEVEL + 'ask = { "age.l" = ["0-3", "2+"] }\n',
     "one exact table for two reasons": ROW.format("codes = 8") + '[[table]]\nof = []\nexact = true\nreason = "one"\n[[table]]\nof = []\nexact = true\nreason = "two"\n',
 }
 
@@ -301,6 +361,24 @@ def test_ways_to_write(way, tmp_path):
     assert report.verdict == "verified", [check for check in report.checks if check["outcome"] == "failed"]
     mine, theirs = outcomes(path)
     assert mine == theirs
+
+
+MATRIX = ROW.format("codes = 8").replace('measure = "base"', 'measure = "matrix"\nrows = { file = "areas.csv", of = ["age"] }').replace("areas.csv", "areas.mtx")
+COORDINATES = "%%MatrixMarket matrix coordinate {} general\n% c\n9 8 10\n" + "".join(f"{n} {n}{{}}\n" for n in range(8, 0, -1)) + "9 2{}\n9 1{}\n"
+
+
+@pytest.mark.parametrize("kind, factor", [("integer", " 3"), ("real", " -2.0e0"), ("pattern", "")])
+def test_coordinates(kind, factor, tmp_path):
+    """Rows of a Matrix Market file, and others than those that are measured."""
+    (tmp_path / "areas.mtx").write_text(COORDINATES.format(kind, *[factor] * 10))
+    (path,) = released(tmp_path, MATRIX)
+    assert Report(str(path)).verdict == "verified"
+    for old, new in [(b"9 2", b"9 3"), (b"9 2", b"9 1"), (b"9 8 10", b"10 8 10"), (b"general", b"symmetric")]:
+        version, sections, manifest = forge.take(path.read_bytes())
+        attachment = next(section for section in sections if section[0] == 4)
+        attachment[2] = attachment[2].replace(old, new)
+        (tmp_path / "lie.margins").write_bytes(forge.make(version, sections, manifest))
+        assert judged(tmp_path / "lie.margins") == ("spec", "spec"), new
 
 
 def test_the_exact_law(tmp_path):
@@ -419,7 +497,7 @@ def test_a_component_told_in_two_ways(honest, tmp_path):
     at = plan[2].rindex(b"\x01" + cuboid)
     plan[2] = plan[2][:at] + b"\x06" + cuboid + b"\x01\x01" + plan[2][at + 4:]
     (tmp_path / "small.margins").write_bytes(forge.make(version, sections, manifest))
-    assert [block.kind for block in Release(File((tmp_path / "small.margins").read_bytes())).plan.blocks].count("bases") == 1
+    assert [block.kind for block in Release(File((tmp_path / "small.margins").read_bytes())).plan.blocks].count("basis") == 1
 
 
 def test_a_key_that_is_not_there(honest, tmp_path):
