@@ -182,6 +182,10 @@ fn own(
         return None;
     }
     let reach: Vec<usize> = kinds.iter().map(|levels| levels.ilog2() as usize).collect();
+    // Only another channel may ask for the finest level.
+    if reach.iter().max() != Some(&problem.trees[0].finest()) {
+        return None;
+    }
     let number = |levels: u64| kinds.partition_point(|known| *known < levels);
     let kind = |a: &Cuboid| beside_of.get(&rest(a)).map_or(0, |levels| number(*levels));
     let kind_of: Vec<usize> = ask.closure.components.iter().map(kind).collect();

@@ -77,3 +77,20 @@ fn factors_leave_room_for_sums() {
     let why = choose(&far, Look::Needed).unwrap_err().to_string();
     assert!(why.contains("would not fit 64 bits") && why.contains("larger `step`"), "{why}");
 }
+
+/// Counts are asked of blocks, and sums of what is coarser, of one level with another dimension and of the next without: kinds of components of the sums reach no block.
+#[test]
+fn sums_of_coarser_levels_alone() {
+    let file = |name: &str| match name {
+        "tree.csv" => Ok(tree().into_bytes()),
+        _ => Err(std::io::ErrorKind::NotFound.into()),
+    };
+    let text = "name = \"m\"\ntitle = \"M\"\n[privacy]\nunit = \"row\"\nrho = \"1/2\"\n\
+                [[dimension]]\nname = \"block\"\nhierarchy = \"tree.csv\"\n[[dimension]]\nname = \"age\"\ncodes = 8\n\
+                [[amount]]\nname = \"pay\"\nlow = 0\nhigh = 10\nstep = 1\n\
+                [[table]]\nof = [\"block.state\", \"age\"]\nsum = [\"pay\"]\n[[table]]\nof = [\"block.county\"]\nsum = [\"pay\"]\n[[table]]\nof = [\"block\"]\n\
+                [strategy]\nmeasure = \"residual\"\n";
+    let request = crate::spec::parse(text, Path::new("m.toml"), file).unwrap().request().unwrap();
+    let plan = choose(&request, Look::Needed).unwrap().planned.plan.clone();
+    assert!(largest(plan.rows()).is_some() && largest(&plan.channels[1]).is_some());
+}
