@@ -149,7 +149,7 @@ mod tests {
             let rung = frame.rung(Level::new(1, level));
             let alone = |v: usize| rung.siblings[rung.parent[v] as usize] == 1;
             let own = (0..rung.len()).map(|v| if alone(v) { 1 } else { factors[(v + from) % factors.len()] });
-            Arc::new(NodeWeights::new(rung.parent.clone(), own.collect()).unwrap())
+            Arc::new(NodeWeights::new(rung.parent.to_vec(), own.collect()).unwrap())
         };
         let told = |from: usize| -> Vec<Arc<NodeWeights>> { (1..4).map(|l| weights(l, from)).collect() };
         let told = [told(0), told(2)];
