@@ -43,8 +43,21 @@ impl<S: Source> Recovery<S> {
         plan: Plan,
         source: S,
     ) -> Result<Recovery<S>, RecoverError> {
-        let first = plan.numbers(subject).start;
-        let context = Context::new(cube.into(), plan.alone(subject), first, source);
+        let (cube, first) = (cube.into(), plan.numbers(subject).start);
+        let plan = plan.alone(subject);
+        let frame = Arc::new(Frame::new(&cube, &plan.levels));
+        Recovery::over(frame, subject, cube, (plan, first), source)
+    }
+
+    /// The same over the frame of its levels, of a plan of this channel alone, whose first measurement has this number in the source.
+    pub(crate) fn over(
+        frame: Arc<Frame>,
+        subject: &Subject,
+        cube: Arc<Cube>,
+        plan: (Plan, usize),
+        source: S,
+    ) -> Result<Recovery<S>, RecoverError> {
+        let context = Context::new(cube, frame, plan, source);
         let (frame, plan) = (&context.frame, &context.plan);
         let mut lumps = vec![true; frame.axes.len()];
         let mut prunes = vec![false; frame.axes.len()];
