@@ -25,8 +25,8 @@ pub struct Recovery<S> {
     /// For each dimension whether what hangs below a node makes no difference to a query that does not tell it apart, whatever its shape: components are
     /// measured one by one, and only what is declared empty holds them together.
     collapses: Vec<bool>,
-    /// Every axis with all its nodes lumped as far as they go: what a query leaves out.
-    lumped: Vec<Axis>,
+    /// Every axis with all its nodes lumped as far as they go, once a query leaves it out.
+    lumped: Vec<OnceLock<Axis>>,
     kin: Vec<OnceLock<Kin>>,
 }
 
@@ -78,13 +78,6 @@ impl<S: Source> Recovery<S> {
         let apart = matches!(estimator, Estimator::Components(_)) && !plan.zeros.is_empty();
         let collapse = |(a, lumps): (&Axis, &bool)| apart && *lumps && !a.is_balanced();
         let collapses: Vec<bool> = frame.axes.iter().zip(&lumps).map(collapse).collect();
-        let whole = |(d, a): (usize, &Axis)| match (lumps[d], prunes[d]) {
-            (true, _) if collapses[d] => a.collapse(0, &[0]).0,
-            (true, _) => a.lump(0, &[0]).0,
-            (false, true) => a.prune(0, &[0]).0,
-            (false, false) => a.clone(),
-        };
-        let lumped = frame.axes.iter().enumerate().map(whole).collect();
         let zeros =
             Zeros::of_plan(&context.cube, &context.frame, &context.plan).map_err(RecoverError::Plan)?;
         // Tables of rows tell all these cells apart; those of sums may be coarser, and nothing of them is known to be zero then.
@@ -100,6 +93,7 @@ impl<S: Source> Recovery<S> {
             written.leave_out(open.into_iter().map(|v| v == 0.0).collect());
         }
         let kin = context.frame.axes.iter().map(|_| OnceLock::new()).collect();
+        let lumped = context.frame.axes.iter().map(|_| OnceLock::new()).collect();
         let zeros = Imposed::new(zeros);
         let recovery = Recovery { context, estimator, zeros, lumps, prunes, collapses, lumped, kin };
         if let Some(z) = recovery.zeros().iter().find(|z| !recovery.holds(&z.cuboid)) {
@@ -301,12 +295,23 @@ impl<S: Source> Recovery<S> {
         &self,
         axes: impl IntoIterator<Item = (usize, Axis, Vec<Vec<u32>>)>,
     ) -> Lumped {
-        let mut lumped = Lumped { frame: Frame { axes: self.lumped.clone() }, nodes: BTreeMap::new() };
-        for (d, axis, nodes) in axes {
-            lumped.frame.axes[d] = axis;
-            lumped.nodes.insert(d, nodes);
+        let (mut named, mut nodes) = (BTreeMap::new(), BTreeMap::new());
+        for (d, axis, own) in axes {
+            named.insert(d, axis);
+            nodes.insert(d, own);
         }
-        lumped
+        let whole = |(d, axis): (usize, &Axis)| match (self.lumps[d], self.prunes[d]) {
+            (true, _) if self.collapses[d] => axis.collapse(0, &[0]).0,
+            (true, _) => axis.lump(0, &[0]).0,
+            (false, true) => axis.prune(0, &[0]).0,
+            (false, false) => axis.clone(),
+        };
+        let of = |(d, axis)| match named.remove(&d) {
+            Some(axis) => axis,
+            None => self.lumped[d].get_or_init(|| whole((d, axis))).clone(),
+        };
+        let axes = self.frame().axes.iter().enumerate().map(of).collect();
+        Lumped { frame: Frame { axes }, nodes }
     }
 
     /// What every independent noise is multiplied by in the error of `Σ q · table(cuboid)`: for each measurement
