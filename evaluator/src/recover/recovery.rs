@@ -6,7 +6,7 @@ use super::estimator::Estimator;
 use super::gls::{Gls, Parts};
 use super::zeros::{self, Imposed, Lumped, Unconstrained, Zeros};
 use super::{RecoverError, Source};
-use crate::cube::{Axis, Cube, Cuboid, Frame, Kin};
+use crate::cube::{Axis, Cube, Cuboid, Frame, Kin, Rung};
 use crate::law::{ErrorLaw, NoiseLaw, Term};
 use crate::plan::{Block, Plan, Subject, limits};
 use std::collections::BTreeMap;
@@ -259,29 +259,29 @@ impl<S: Source> Recovery<S> {
         let (axis, lump_of) = match self.lumps(dimension) {
             true if self.collapses(dimension) => axis.collapse(at, colour),
             true => axis.lump(at, colour),
-            false if self.prunes(dimension) => {
-                let usual = most(colour);
-                let others = (0u32..).zip(colour).filter(|(_, c)| **c != usual).map(|(node, _)| node);
-                let others: Vec<u32> = others.collect();
-                // Of few nodes the way to the top, and what hangs beside it.
-                if others.len() <= colour.len() / 8 {
-                    let own = |node: u32| colour[node as usize];
-                    return axis.prune_to(at, &others, own, self.kin(dimension));
-                }
-                axis.prune(at, colour)
-            }
+            false if self.prunes(dimension) => return self.prune(dimension, at, colour, most(colour)),
             false => axis.apart(),
         };
-        let firsts = (0..=at)
-            .map(|r| {
-                let mut first = vec![0; axis.rungs[r].len()];
-                for (node, &lump) in lump_of[r].iter().enumerate().rev() {
-                    first[lump as usize] = node as u32;
-                }
-                first
-            })
-            .collect();
-        (axis, firsts)
+        firsts(axis, at, &lump_of)
+    }
+
+    /// [`Axis::prune`] for nodes most of which have the usual colour.
+    pub(crate) fn prune(
+        &self,
+        dimension: usize,
+        at: usize,
+        colour: &[u32],
+        usual: u32,
+    ) -> (Axis, Vec<Vec<u32>>) {
+        let axis = &self.frame().axes[dimension];
+        let others = (0u32..).zip(colour).filter(|(_, c)| **c != usual).map(|(node, _)| node);
+        let others: Vec<u32> = others.collect();
+        // Of few nodes the way to the top, and what hangs beside it.
+        if others.len() <= colour.len() / 8 {
+            return axis.prune_to(at, &others, |node| colour[node as usize], self.kin(dimension));
+        }
+        let (axis, lump_of) = axis.prune(at, colour);
+        firsts(axis, at, &lump_of)
     }
 
     /// What hangs where in a dimension's axis.
@@ -434,6 +434,19 @@ impl<S: Source> Recovery<S> {
         }
         Ok(ErrorLaw::new(terms)?)
     }
+}
+
+/// An axis with the first node of each lump of its rungs up to `at`.
+fn firsts(axis: Axis, at: usize, lump_of: &[Vec<u32>]) -> (Axis, Vec<Vec<u32>>) {
+    let of = |(rung, lumps): (&Rung, &Vec<u32>)| {
+        let mut first = vec![0; rung.len()];
+        for (node, &lump) in lumps.iter().enumerate().rev() {
+            first[lump as usize] = node as u32;
+        }
+        first
+    };
+    let firsts = axis.rungs.iter().zip(lump_of).take(at + 1).map(of).collect();
+    (axis, firsts)
 }
 
 /// A colour that more than half of the nodes have, where one is; otherwise any (Boyer & Moore 1981).
