@@ -7,7 +7,7 @@ use crate::plan::limits::{cells, least_bytes};
 use crate::plan::{Block, Form, Measurement, Plan};
 
 /// A plan, the frame of its levels in use, and where its measurements stand.
-pub(crate) struct Planned {
+pub(crate) struct Framed {
     pub plan: Plan,
     pub frame: Frame,
     pub layout: Layout,
@@ -16,11 +16,11 @@ pub(crate) struct Planned {
 impl Release {
     /// The plan, checked against the dimensions, with the tables that are published exactly and the zeros.
     pub fn plan(&self, cube: &Cube) -> Result<Plan, ReleaseError> {
-        self.planned(cube).map(|planned| planned.plan)
+        self.framed(cube).map(|framed| framed.plan)
     }
 
     /// The same, with what takes a look at every node of the dimensions.
-    pub(crate) fn planned(&self, cube: &Cube) -> Result<Planned, ReleaseError> {
+    pub(crate) fn framed(&self, cube: &Cube) -> Result<Framed, ReleaseError> {
         let (mut plan, frame) = super::wire::decode_framed(&self.section(Kind::Plan, 0)?, cube)?;
         let weighted = |m: &Measurement| matches!(&m.block, Block::Based(b) if b.is_weighted());
         if self.manifest().format == FIRST_FORMAT && plan.rows().measurements.iter().any(weighted) {
@@ -45,7 +45,7 @@ impl Release {
         // One that cannot be resolved would make every answer an error.
         crate::recover::zeros::Zeros::of_plan(cube, &frame, &plan)
             .map_err(|why| ReleaseError::Invalid { what: "a structural zero", why })?;
-        Ok(Planned { plan, frame, layout })
+        Ok(Framed { plan, frame, layout })
     }
 }
 

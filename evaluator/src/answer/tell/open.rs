@@ -10,7 +10,7 @@ use crate::plan::cost;
 use crate::plan::{Copy, Plan, Subject};
 use crate::recover::{Recovery, Source};
 use crate::release::claims::exact_sums;
-use crate::release::room::Planned;
+use crate::release::room::Framed;
 use crate::release::values::Values;
 use crate::release::{Dataset, Kind, Release};
 use crate::sql::{Aggregate, Query, quote_names};
@@ -56,7 +56,7 @@ impl Answers {
             return Err(QueryError::Projection(name));
         }
         let cube = Arc::new(release.cube()?);
-        let Planned { plan, frame, layout } = release.planned(&cube)?;
+        let Framed { plan, frame, layout } = release.framed(&cube)?;
         let frame = Arc::new(frame);
         // A plan whose arithmetic does not fit is refused here, before anything is computed from it.
         cost::check(&plan, &frame)?;
