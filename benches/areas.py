@@ -123,6 +123,10 @@ def main():
     county = f"SELECT COUNT(*) FROM areas WHERE block.county = '{label(1, 7)}' AND race = '3'"
     if "first" in steps:
         run("first", [margins, "query", release, county])
+        block = f"SELECT COUNT(*) FROM areas WHERE block = '{label(3, own.blocks // 5)}' AND race = '3'"
+        run("one block", [margins, "query", release, block])
+        counties = "SELECT block.county, COUNT(*) FROM areas WHERE race = '3' GROUP BY block.county"
+        run("all counties", [margins, "query", release, counties])
     if "batch" in steps:
         pick, n = random.Random(3), 2000
         queries = [

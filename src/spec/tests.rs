@@ -260,7 +260,7 @@ fn dates() {
         let inside = |class: u32| query.filter.weights[class as usize] == 1.0;
         finest
             .iter()
-            .zip(&dim.class_of)
+            .zip(dim.class_of.iter())
             .filter(|(_, class)| inside(**class))
             .map(|(l, _)| l.clone())
             .collect()

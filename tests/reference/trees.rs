@@ -73,7 +73,7 @@ fn any_plan(dice: &mut Dice, cube: &Cube, tables: &[Cuboid], exact: Vec<Cuboid>)
             let alone = |p: &u32| rung.siblings[*p as usize] == 1;
             let mut weights = || {
                 let factors = rung.parent.iter().map(|p| if alone(p) { 1 } else { any() }).collect();
-                let weights = NodeWeights::new(rung.parent.clone(), factors).unwrap();
+                let weights = NodeWeights::new(rung.parent.to_vec(), factors).unwrap();
                 Telling::Weights(Arc::new(weights))
             };
             told.insert((d, rung.level), [weights(), weights()]);

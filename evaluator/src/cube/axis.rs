@@ -16,6 +16,7 @@
 
 use super::Dimension;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// One level in use.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +24,7 @@ pub struct Rung {
     /// Its index in [`Dimension::levels`].
     pub level: usize,
     /// For each node its parent in the rung below; empty for total.
-    pub parent: Vec<u32>,
+    pub parent: Arc<Vec<u32>>,
     /// For each node, how many real nodes it stands for under each real parent.
     pub copies: Vec<u32>,
     /// For each node, how many real nodes it stands for in all.
@@ -43,7 +44,7 @@ impl Rung {
     /// From the fields of these names.
     pub(crate) fn new(
         level: usize,
-        parent: Vec<u32>,
+        parent: impl Into<Arc<Vec<u32>>>,
         copies: Vec<u32>,
         multiplicity: Vec<u64>,
         siblings: Vec<u32>,
@@ -53,7 +54,7 @@ impl Rung {
         let real_len = multiplicity.iter().sum();
         Rung {
             level,
-            parent,
+            parent: parent.into(),
             copies,
             multiplicity,
             siblings,

@@ -184,12 +184,27 @@ impl Dimension {
         if let Some(own) = self.districts_at(to) {
             return self.ancestors(from, own.of).iter().map(|&node| own.group_of[node as usize]).collect();
         }
-        let mut up: Vec<u32> = (0..self.levels[from].len() as u32).collect();
-        for level in (to + 1..=from).rev() {
+        let mut up = self.levels[from].parent.clone();
+        for level in (to + 1..from).rev() {
             for node in &mut up {
                 *node = self.levels[level].parent[*node as usize];
             }
         }
         up
+    }
+
+    /// What is said of each node of a level, or of each of the reader's own groups, as said of the finest nodes below.
+    pub(crate) fn down(&self, level: usize, of: &[bool]) -> Vec<bool> {
+        let each = |above: &[bool], of: &[u32]| -> Vec<bool> {
+            of.iter().map(|&node| above.get(node as usize) == Some(&true)).collect()
+        };
+        let (level, mut down) = match self.districts_at(level) {
+            Some(own) => (own.of, each(of, &own.group_of)),
+            None => (level, of.to_vec()),
+        };
+        for finer in self.levels.iter().skip(level + 1) {
+            down = each(&down, &finer.parent);
+        }
+        down
     }
 }

@@ -20,11 +20,8 @@ impl Dimension {
         }
         let group = |node: &u32| group_of.get(*node as usize).copied().flatten().unwrap_or(none);
         let finest: Vec<u32> = self.ancestors(self.finest(), level).iter().map(group).collect();
-        let of = one_class(self, 0, &finest);
-        let mut group_of = vec![none; self.levels[of].len()];
-        for (&node, &group) in self.ancestors(self.finest(), of).iter().zip(&finest) {
-            group_of[node as usize] = group;
-        }
+        let (of, group_of) = one_class(self, 0, &finest);
+        let group_of = group_of.into_owned();
         let groups = Categories { name, labels, parent: Vec::new(), bounds: Vec::new() };
         self.districts = Some(Arc::new(Districts { groups, of, group_of }));
     }

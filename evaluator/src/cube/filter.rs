@@ -7,7 +7,9 @@
 
 use super::numbers::Numbers;
 use super::{Cube, Dimension};
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The most weights a filter may have.
 pub(crate) const MAX_WEIGHTS: usize = 1 << 20;
@@ -36,7 +38,7 @@ pub struct ClassedDimension {
     /// Which dimension.
     pub dim: usize,
     /// For each node of the finest level its class. Classes are numbered in the order of their first node.
-    pub class_of: Vec<u32>,
+    pub class_of: Arc<Vec<u32>>,
     /// The number of classes.
     pub classes: u32,
 }
@@ -56,7 +58,7 @@ impl Filter {
     pub(crate) fn values(dim: usize, values: &[f64]) -> Filter {
         let mut seen = Numbers::default();
         let mut weights = Vec::new();
-        let class_of = values
+        let class_of: Vec<u32> = values
             .iter()
             .map(|&v| {
                 let v = tidy(v);
@@ -68,6 +70,7 @@ impl Filter {
             [only] => Filter::constant(only),
             _ => {
                 let classes = weights.len() as u32;
+                let class_of = class_of.into();
                 Filter { dims: vec![ClassedDimension { dim, class_of, classes }], weights }
             }
         }
@@ -82,7 +85,7 @@ impl Filter {
             [first, ..] => Filter {
                 dims: vec![ClassedDimension {
                     dim,
-                    class_of: members.iter().map(|m| u32::from(m != first)).collect(),
+                    class_of: Arc::new(members.iter().map(|m| u32::from(m != first)).collect()),
                     classes: 2,
                 }],
                 weights: vec![weight(*first), weight(!first)],
@@ -191,7 +194,8 @@ impl Filter {
                     (only.class_of.clone(), (0..only.classes as usize).map(|c| (c, 0)).collect())
                 }
                 (None, only) => {
-                    let only = only.map_or((Vec::new(), 0), |b| (b.class_of.clone(), b.classes as usize));
+                    let none = (Arc::default(), 0);
+                    let only = only.map_or(none, |b| (b.class_of.clone(), b.classes as usize));
                     (only.0, (0..only.1).map(|c| (0, c)).collect())
                 }
             };
@@ -231,7 +235,7 @@ impl Filter {
             let mut kept = Vec::new(); // one class of each group, in the order of first nodes
             let mut renumbered: Vec<Option<u32>> = vec![None; classes];
             let mut unseen = classes;
-            for node in &self.dims[axis].class_of {
+            for node in self.dims[axis].class_of.iter() {
                 let class = *node as usize;
                 if renumbered[class].is_none() {
                     let group = *groups.entry(slice(class).collect()).or_insert_with(|| {
@@ -263,9 +267,8 @@ impl Filter {
             }
             let dimension = &mut self.dims[axis];
             dimension.classes = kept.len() as u32;
-            for class in &mut dimension.class_of {
-                *class = renumbered[*class as usize].unwrap_or(0);
-            }
+            let number = |class: &u32| renumbered[*class as usize].unwrap_or(0);
+            dimension.class_of = Arc::new(dimension.class_of.iter().map(number).collect());
             axis += 1;
         }
         self
@@ -273,12 +276,12 @@ impl Filter {
 }
 
 /// What two partitions tell apart together: the class of each node, and for each the classes that it is in.
-fn together(a: &ClassedDimension, b: &ClassedDimension) -> (Vec<u32>, Vec<(usize, usize)>) {
+fn together(a: &ClassedDimension, b: &ClassedDimension) -> (Arc<Vec<u32>>, Vec<(usize, usize)>) {
     let mut seen = Numbers::default();
     let mut pairs = Vec::new();
-    let both = a.class_of.iter().zip(&b.class_of).map(|(&a, &b)| (a as usize, b as usize));
+    let both = a.class_of.iter().zip(b.class_of.iter()).map(|(&a, &b)| (a as usize, b as usize));
     let class_of = both.map(|pair| seen.of(pair, || pairs.push(pair))).collect();
-    (class_of, pairs)
+    (Arc::new(class_of), pairs)
 }
 
 /// One zero and one NaN, so that equal weights have equal bits.
@@ -296,20 +299,25 @@ fn tidy(w: f64) -> f64 {
 /// level at which a table must be known to answer a query grouped by `group_level` (0 if not grouped).
 pub(crate) fn required_level(cube: &Cube, dim: usize, class_of: &[u32], group_level: usize) -> usize {
     let dimension = &cube.dimensions[dim];
-    one_class(dimension, dimension.told_by(group_level), class_of)
+    one_class(dimension, dimension.told_by(group_level), class_of).0
 }
 
-/// The coarsest level, not coarser than one, each of whose nodes lies wholly in one class: from the finest level up, as long as all children of
-/// every node are in one.
-pub(super) fn one_class<C: PartialEq + Copy>(dimension: &Dimension, from: usize, class_of: &[C]) -> usize {
-    let mut own: Vec<Option<C>> = class_of.iter().copied().map(Some).collect();
+/// The coarsest level, not coarser than one, each of whose nodes lies wholly in one class, with these classes: from the finest level up, as long as all
+/// children of every node are in one.
+pub(crate) fn one_class<'a>(
+    dimension: &Dimension,
+    from: usize,
+    class_of: &'a [u32],
+) -> (usize, Cow<'a, [u32]>) {
+    let mut own = Cow::Borrowed(class_of);
     for level in (from + 1..=dimension.finest()).rev() {
-        let mut above = vec![None; dimension.levels[level - 1].len()];
-        let mut children = dimension.levels[level].parent.iter().zip(&own);
-        if !children.all(|(&p, c)| c.is_none_or(|c| *above[p as usize].get_or_insert(c) == c)) {
-            return level;
+        let mut above = vec![0; dimension.levels[level - 1].len()];
+        let children = || dimension.levels[level].parent.iter().zip(own.iter());
+        children().for_each(|(&p, &class)| above[p as usize] = class);
+        if !children().all(|(&p, &class)| above[p as usize] == class) {
+            return (level, own);
         }
-        own = above;
+        own = Cow::Owned(above);
     }
-    from
+    (from, own)
 }

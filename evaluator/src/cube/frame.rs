@@ -298,7 +298,7 @@ fn repeat(table: &[f64], inner: usize, rung: &Rung) -> Vec<f64> {
     let below = rung.siblings.len();
     let mut out = Vec::with_capacity(table.len() / below * rung.len());
     for rows in table.chunks_exact(below * inner) {
-        for &p in &rung.parent {
+        for &p in rung.parent.iter() {
             out.extend_from_slice(&rows[p as usize * inner..(p as usize + 1) * inner]);
         }
     }

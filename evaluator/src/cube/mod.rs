@@ -32,7 +32,7 @@ pub use self::{
     quantity::{MOST_PLACES, MOST_STEPS, MeasuredFrom, NoValue, Quantity, Weighing},
 };
 pub(crate) use dimension::Number;
-pub(crate) use filter::{MAX_WEIGHTS, TooIntricate, required_level};
+pub(crate) use filter::{MAX_WEIGHTS, TooIntricate, one_class, required_level};
 pub(crate) use numbers::Numbers;
 pub(crate) use prune::{Kin, Members};
 pub(crate) use quantity::Summand;

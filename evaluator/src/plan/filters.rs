@@ -59,7 +59,7 @@ impl Rows {
                 .iter()
                 .map(|Level { dimension: dim, level }| {
                     let d = &cube.dimensions[dim];
-                    let class_of = d.ancestors(d.finest(), level);
+                    let class_of = d.ancestors(d.finest(), level).into();
                     ClassedDimension { dim, class_of, classes: d.levels[level].len() as u32 }
                 })
                 .collect();

@@ -220,7 +220,7 @@ impl Selected {
                 // A class is the same for all finest nodes below a node of the level: any of them tells it.
                 let mut own = vec![0u32; nodes];
                 if let Some(c) = aggregate.filter.classes(dim) {
-                    up.iter().zip(&c.class_of).for_each(|(&node, &class)| own[node as usize] = class);
+                    up.iter().zip(c.class_of.iter()).for_each(|(&node, &class)| own[node as usize] = class);
                 }
                 let mut known = FxHashMap::default();
                 for (colour, own) in colour.iter_mut().zip(&own) {

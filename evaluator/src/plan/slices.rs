@@ -6,7 +6,7 @@
 use super::{Based, Block, Telling};
 use crate::cube::{Axis, Cuboid, Frame, Level, Members, Rung};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A measurement of more integers than this is cut, and no slice has more cells if groups are so small.
 const SLICE: u64 = 1 << 20;
@@ -15,16 +15,19 @@ const SLICE: u64 = 1 << 20;
 pub struct Slices {
     /// The level whose nodes are parted.
     pub level: Level,
-    /// The nodes of each slice, in ascending order.
-    members: Members,
+    /// For each node the one that it hangs from, and for each of those the slice.
+    parent: Arc<Vec<u32>>,
+    of_group: Vec<u32>,
+    /// The nodes of each slice, in ascending order: of most measurements nobody asks.
+    members: OnceLock<Members>,
     /// For each slice how many nodes there are along that level in what is published.
     published: Vec<usize>,
     /// How many numbers are published before and behind each node.
     around: (usize, usize),
-    /// For each node its slice.
-    of_node: Vec<u32>,
+    /// Whether all nodes are published, or all but the first of each group.
+    all: bool,
     /// For each node where it is among those that are published, and one: 0 where it is not.
-    places: Vec<u32>,
+    places: OnceLock<Vec<u32>>,
 }
 
 /// How many integers a rung of a block publishes for so many nodes in so many groups.
@@ -78,21 +81,30 @@ impl Block {
         if slices == 1 {
             return None;
         }
-        let of_node: Vec<u32> = rung.parent.iter().map(|&p| of_group[p as usize]).collect();
-        let members = Members::new(&of_node, slices);
-        let mut groups = vec![0u64; slices];
-        of_group.iter().for_each(|&s| groups[s as usize] += 1);
+        // Of each slice the nodes and the groups.
+        let mut sizes = vec![(0u64, 0u64); slices];
+        for (&slice, &nodes) in of_group.iter().zip(&rung.siblings) {
+            let (all, groups) = &mut sizes[slice as usize];
+            (*all, *groups) = (*all + u64::from(nodes), *groups + 1);
+        }
         let d = level.dimension;
-        let own = |(s, groups): (u32, u64)| rows(self, d, (members.of(s).len() as u64, groups)) as usize;
-        let published = (0..).zip(groups).map(own).collect();
+        let published = sizes.into_iter().map(|size| rows(self, d, size) as usize).collect();
         let beside = |at: Level| {
             let rung = frame.rung(at);
             rows(self, at.dimension, (rung.real_len(), rung.siblings.len() as u64)) as usize
         };
         let before = cuboid.iter().take_while(|at| *at != level).map(beside).product();
         let behind = cuboid.iter().skip_while(|at| *at != level).skip(1).map(beside).product();
-        let places = places(rung, matches!(self, Block::Table(_)));
-        Some(Arc::new(Slices { level, members, of_node, published, around: (before, behind), places }))
+        Some(Arc::new(Slices {
+            level,
+            parent: rung.parent.clone(),
+            of_group,
+            members: OnceLock::new(),
+            published,
+            around: (before, behind),
+            all: matches!(self, Block::Table(_)),
+            places: OnceLock::new(),
+        }))
     }
 
     /// A slice of it as a block of its own, with its frame.
@@ -104,7 +116,7 @@ impl Block {
             Block::Based(based) => {
                 let axes = based.dimensions().map(|(dimension, _, told)| match told {
                     Telling::Weights(weights) if dimension == d => {
-                        Telling::Weights(Arc::new(weights.slice(nodes, own.parent.clone())))
+                        Telling::Weights(Arc::new(weights.slice(nodes, own.parent.to_vec())))
                     }
                     told => told.clone(),
                 });
@@ -131,21 +143,6 @@ fn sliced(frame: &Frame, cuboid: &Cuboid, dimension: usize, own: Rung) -> Frame 
     Frame { axes: frame.axes.iter().enumerate().map(axis).collect() }
 }
 
-/// For each node where it is among those that are published, and one: all of them, or all but the first of each group.
-fn places(rung: &Rung, all: bool) -> Vec<u32> {
-    let mut seen = vec![all; rung.siblings.len()];
-    let mut next = 0;
-    let place = |&p: &u32| {
-        let first = !std::mem::replace(&mut seen[p as usize], true);
-        if first {
-            return 0;
-        }
-        next += 1;
-        next
-    };
-    rung.parent.iter().map(place).collect()
-}
-
 impl Slices {
     /// How many there are.
     pub fn count(&self) -> usize {
@@ -154,7 +151,11 @@ impl Slices {
 
     /// The nodes of one, in ascending order.
     pub fn nodes(&self, slice: usize) -> &[u32] {
-        self.members.of(slice as u32)
+        let members = || {
+            let of_node: Vec<u32> = self.parent.iter().map(|&p| self.of_group[p as usize]).collect();
+            Members::new(&of_node, self.count())
+        };
+        self.members.get_or_init(members).of(slice as u32)
     }
 
     /// How many integers are published of one.
@@ -165,16 +166,31 @@ impl Slices {
     /// The slices in which these nodes are, each once, in ascending order.
     pub(crate) fn of_nodes(&self, nodes: impl Iterator<Item = u32>) -> Vec<usize> {
         let mut found = vec![false; self.count()];
-        nodes.for_each(|node| found[self.of_node[node as usize] as usize] = true);
+        nodes.for_each(|n| found[self.of_group[self.parent[n as usize] as usize] as usize] = true);
         found.iter().enumerate().filter(|(_, found)| **found).map(|(slice, _)| slice).collect()
+    }
+
+    fn places(&self) -> Vec<u32> {
+        let mut seen = vec![self.all; self.of_group.len()];
+        let mut next = 0;
+        let place = |&p: &u32| {
+            let first = !std::mem::replace(&mut seen[p as usize], true);
+            if first {
+                return 0;
+            }
+            next += 1;
+            next
+        };
+        self.parent.iter().map(place).collect()
     }
 
     /// Puts the published integers of one slice where they stand among all of the measurement.
     pub(crate) fn put(&self, slice: usize, values: &[i64], whole: &mut [i64]) {
         let (before, behind) = self.around;
         let rows = whole.len() / (before * behind).max(1);
+        let places = self.places.get_or_init(|| self.places());
         let own: Vec<Range<usize>> = (self.nodes(slice).iter())
-            .filter_map(|&node| (self.places[node as usize] as usize).checked_sub(1))
+            .filter_map(|&node| (places[node as usize] as usize).checked_sub(1))
             .map(|at| at * behind..(at + 1) * behind)
             .collect();
         let parts = values.chunks_exact((own.len() * behind).max(1));

@@ -9,9 +9,10 @@
 //! its squared length is at most `c_j² − 2hML + h²Σk²` ([`NodeWeights::norms`]), computed exactly. **Proof.** The contrasts of `k` are
 //! `(a_v L/a_v − a_f L/a_f)/gcd = 0`. With the best real `h` it is `c_j² − 1/Σω`, the least that any mechanism of these shares costs.
 
-use crate::cube::{Axis, Rung};
+use crate::cube::{Axis, Members, Rung};
 use crate::exact::gcd;
 use std::hash::{Hash, Hasher};
+use std::sync::OnceLock;
 
 /// The largest factor.
 pub const MAX_FACTOR: u32 = 1 << 24;
@@ -26,11 +27,17 @@ pub struct NodeWeights {
     factors: Vec<u32>,
     /// The first node of each group.
     first: Vec<u32>,
+    norms: Vec<u64>,
+    told: OnceLock<Told>,
+}
+
+/// What only who publishes a level or reads it needs: most questions are about other levels, or about a slice of this one.
+#[derive(Debug, Clone)]
+struct Told {
     /// For each node its own and the first node's coefficient in the contrast.
     contrasts: Vec<(u32, u32)>,
     /// `u`.
     shares: Vec<f64>,
-    norms: Vec<u64>,
 }
 
 impl PartialEq for NodeWeights {
@@ -59,17 +66,19 @@ struct Group {
 
 impl Group {
     fn of(factors: &[u32]) -> Option<Group> {
-        let divisor = factors.iter().fold(0, |d, &c| gcd(d, c.into()));
-        let own = factors.iter().map(|&c| u128::from(c).checked_div(divisor));
-        let own: Vec<u128> = own.collect::<Option<_>>()?;
+        // Neighbours are mostly alike.
+        let runs = || factors.chunk_by(|a, b| a == b).map(|run| (u128::from(run[0]), run.len() as u128));
+        let divisor = runs().fold(0, |d, (c, _)| gcd(d, c));
         let mut multiple = 1u128;
-        for &a in &own {
+        for (c, _) in runs() {
+            let a = c.checked_div(divisor)?;
             multiple = multiple / gcd(multiple, a) * a;
             if multiple > MAX_MULTIPLE {
                 return None;
             }
         }
-        let squares = own.iter().map(|a| (multiple / a) * (multiple / a)).sum();
+        let square = |c: u128| (multiple / (c / divisor)) * (multiple / (c / divisor));
+        let squares = runs().map(|(c, nodes)| square(c) * nodes).sum();
         Some(Group { divisor, multiple, squares })
     }
 
@@ -92,31 +101,50 @@ impl NodeWeights {
             return Err("a factor of a node is out of range");
         }
         let groups = parent.iter().max().map_or(0, |&p| p as usize + 1);
-        let mut members: Vec<Vec<u32>> = vec![Vec::new(); groups];
-        for (node, &p) in parent.iter().enumerate() {
-            members[p as usize].push(node as u32);
-        }
-        let n = parent.len();
-        let (mut first, mut contrasts) = (vec![0; groups], vec![(0, 0); n]);
-        let (mut shares, mut norms) = (vec![0.0; n], vec![0; n]);
-        for (nodes, first) in members.iter().zip(&mut first) {
+        let members = Members::new(&parent, groups);
+        let (mut first, mut norms) = (vec![0; groups], vec![0; parent.len()]);
+        let mut own = Vec::new();
+        for (p, first) in first.iter_mut().enumerate() {
+            let nodes = members.of(p as u32);
             let Some(&reference) = nodes.first() else { continue };
             *first = reference;
-            let own: Vec<u32> = nodes.iter().map(|&v| factors[v as usize]).collect();
+            own.clear();
+            own.extend(nodes.iter().map(|&v| factors[v as usize]));
             // Nothing is told of it: any other number would be a message that nobody looks for.
             if matches!(own[..], [c] if c != 1) {
                 return Err("the factor of a node without siblings is not 1");
             }
             let group = Group::of(&own).ok_or("the factors of a group have too large a common multiple")?;
-            let total: f64 = own.iter().map(|&c| omega(c)).sum();
+            let (mut last, mut norm) = (0, 0);
             for (&node, &c) in nodes.iter().zip(&own) {
-                let divisor = gcd(c.into(), own[0].into()) as u32;
-                contrasts[node as usize] = (c / divisor, own[0] / divisor);
-                shares[node as usize] = omega(c) / total;
-                norms[node as usize] = group.norm(c).ok_or("the factors of a group do not fit")?;
+                if c != last {
+                    (last, norm) = (c, group.norm(c).ok_or("the factors of a group do not fit")?);
+                }
+                norms[node as usize] = norm;
             }
         }
-        Ok(NodeWeights { parent, factors, first, contrasts, shares, norms })
+        Ok(NodeWeights { parent, factors, first, norms, told: OnceLock::new() })
+    }
+
+    fn told(&self) -> &Told {
+        self.told.get_or_init(|| {
+            let mut total = vec![0.0; self.first.len()];
+            self.groups().for_each(|(p, c)| total[p] += omega(c));
+            let contrast = |(p, c): (usize, u32)| {
+                let first = self.factors[self.first[p] as usize];
+                let divisor = gcd(c.into(), first.into()) as u32;
+                (c / divisor, first / divisor)
+            };
+            Told {
+                contrasts: self.groups().map(contrast).collect(),
+                shares: self.groups().map(|(p, c)| omega(c) / total[p]).collect(),
+            }
+        })
+    }
+
+    /// For each node its group and its factor.
+    fn groups(&self) -> impl Iterator<Item = (usize, u32)> {
+        self.parent.iter().zip(&self.factors).map(|(&p, &c)| (p as usize, c))
     }
 
     /// Those of some nodes, which are whole groups, below these parents.
@@ -132,9 +160,8 @@ impl NodeWeights {
             parent,
             factors: nodes.iter().map(|n| self.factors[of(n)]).collect(),
             first,
-            contrasts: nodes.iter().map(|n| self.contrasts[of(n)]).collect(),
-            shares: nodes.iter().map(|n| self.shares[of(n)]).collect(),
             norms: nodes.iter().map(|n| self.norms[of(n)]).collect(),
+            told: OnceLock::new(),
         }
     }
 
@@ -171,7 +198,7 @@ impl NodeWeights {
     /// What the scaled counts are at most multiplied by on the way to what is published, and the noise.
     pub(crate) fn largest(&self) -> (u128, u128) {
         let mut most = (1, 1);
-        for (node, &(own, other)) in self.contrasts.iter().enumerate() {
+        for (node, &(own, other)) in self.told().contrasts.iter().enumerate() {
             let first = self.factors[self.first[self.parent[node] as usize] as usize];
             let counts =
                 (u128::from(own) * u128::from(self.factors[node])).max(u128::from(other) * u128::from(first));
@@ -210,7 +237,12 @@ impl NodeWeights {
     /// The nodes but the first of each group, with that one and the coefficients of the contrast.
     fn published(&self) -> impl Iterator<Item = (usize, usize, (u32, u32))> {
         let of = |(node, (&p, &c)): (usize, (&u32, &(u32, u32)))| (node, self.first[p as usize] as usize, c);
-        self.parent.iter().zip(&self.contrasts).enumerate().map(of).filter(|(node, first, _)| node != first)
+        self.parent
+            .iter()
+            .zip(&self.told().contrasts)
+            .enumerate()
+            .map(of)
+            .filter(|(node, first, _)| node != first)
     }
 
     /// What the contrasts say of the counts: those of every node, less its share of the sum of its group.
@@ -231,6 +263,7 @@ impl NodeWeights {
 
     /// Takes off every node its share of the sum of its group.
     pub(crate) fn leave_own(&self, table: &mut [f64], inner: usize) {
+        let shares = &self.told().shares;
         let mut sums = vec![0.0; self.first.len() * inner];
         for rows in table.chunks_exact_mut(self.nodes() * inner) {
             sums.fill(0.0);
@@ -239,7 +272,7 @@ impl NodeWeights {
             }
             for (node, row) in rows.chunks_exact_mut(inner).enumerate() {
                 let sum = &sums[self.parent[node] as usize * inner..][..inner];
-                row.iter_mut().zip(sum).for_each(|(v, s)| *v -= self.shares[node] * s);
+                row.iter_mut().zip(sum).for_each(|(v, s)| *v -= shares[node] * s);
             }
         }
     }
@@ -316,7 +349,7 @@ pub fn cell_norms<'a>(axis: &Axis, r: usize, of: impl Fn(usize) -> Option<&'a No
         let next = (0..rung.len()).map(|node| {
             let p = rung.parent[node] as usize;
             let even = 1.0 / f64::from(rung.siblings[p]);
-            let (omega, u) = own.map_or((1.0, even), |w| (omega(w.factors[node]), w.shares[node]));
+            let (omega, u) = own.map_or((1.0, even), |w| (omega(w.factors[node]), w.told().shares[node]));
             let mut out: Vec<f64> = norms[p].iter().map(|v| v * u * u).collect();
             out.push(omega * (1.0 - u));
             out
@@ -371,7 +404,7 @@ mod tests {
                 let p = weights.parent[node];
                 let group = (0..6).filter(|&v| weights.parent[v] == p);
                 let sum: i64 = group.map(|v| counts[v * 2 + i]).sum();
-                let want = counts[node * 2 + i] as f64 - weights.shares[node] * sum as f64;
+                let want = counts[node * 2 + i] as f64 - weights.told().shares[node] * sum as f64;
                 assert!((back[node * 2 + i] - want).abs() < 1e-12);
             }
         }
@@ -382,7 +415,7 @@ mod tests {
         let told: f64 = own.iter().zip(scaled.chunks(2)).map(|(q, t)| q * t[0] as f64).sum();
         assert!((direct - told).abs() < 1e-12);
         assert_eq!(own[3..], [0.0; 3], "nobody is told apart there");
-        let shared: f64 = query[..3].iter().zip(&weights.shares).map(|(q, u)| q * u).sum();
+        let shared: f64 = query[..3].iter().zip(&weights.told().shares).map(|(q, u)| q * u).sum();
         assert!((coarser[0] - shared).abs() < 1e-15 && coarser[1..] == [3.0, 4.0]);
     }
 

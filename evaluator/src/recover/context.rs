@@ -18,7 +18,7 @@ pub(super) struct Context<S> {
     pub plan: Plan,
     /// The number that its first measurement has in the source.
     first: usize,
-    pub frame: Frame,
+    pub frame: Arc<Frame>,
     pub source: S,
     /// Whether all sibling groups of every level have one size.
     pub balanced: bool,
@@ -29,8 +29,12 @@ pub(super) struct Context<S> {
 }
 
 impl<S: Source> Context<S> {
-    pub(super) fn new(cube: Arc<Cube>, plan: Plan, first: usize, source: S) -> Context<S> {
-        let frame = Frame::new(&cube, &plan.levels);
+    pub(super) fn new(
+        cube: Arc<Cube>,
+        frame: Arc<Frame>,
+        (plan, first): (Plan, usize),
+        source: S,
+    ) -> Context<S> {
         let balanced = frame.is_balanced();
         let blocks = plan.only().measurements.iter().map(|m| m.block.checked_values(&frame));
         let exact = plan.exact.iter().map(|e| limits::cells(&frame, e));

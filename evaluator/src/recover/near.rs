@@ -72,7 +72,7 @@ pub(super) fn component<S: Source>(
                 let values = context.read_slice(index, (cut, slice), (&own, &frame))?;
                 (Cow::Owned(own), Cow::Owned(frame), values)
             }
-            _ => (Cow::Borrowed(block), Cow::Borrowed(&context.frame), context.read(index)?),
+            _ => (Cow::Borrowed(block), Cow::Borrowed(&*context.frame), context.read(index)?),
         };
         // A slice whose nodes have no siblings tells nothing.
         if values.is_empty() {

@@ -6,7 +6,7 @@ use super::estimator::Estimator;
 use super::gls::{Gls, Parts};
 use super::zeros::{self, Imposed, Lumped, Unconstrained, Zeros};
 use super::{RecoverError, Source};
-use crate::cube::{Axis, Cube, Cuboid, Frame, Kin};
+use crate::cube::{Axis, Cube, Cuboid, Frame, Kin, Rung};
 use crate::law::{ErrorLaw, NoiseLaw, Term};
 use crate::plan::{Block, Plan, Subject, limits};
 use std::collections::BTreeMap;
@@ -25,8 +25,8 @@ pub struct Recovery<S> {
     /// For each dimension whether what hangs below a node makes no difference to a query that does not tell it apart, whatever its shape: components are
     /// measured one by one, and only what is declared empty holds them together.
     collapses: Vec<bool>,
-    /// Every axis with all its nodes lumped as far as they go: what a query leaves out.
-    lumped: Vec<Axis>,
+    /// Every axis with all its nodes lumped as far as they go, once a query leaves it out.
+    lumped: Vec<OnceLock<Axis>>,
     kin: Vec<OnceLock<Kin>>,
 }
 
@@ -43,8 +43,21 @@ impl<S: Source> Recovery<S> {
         plan: Plan,
         source: S,
     ) -> Result<Recovery<S>, RecoverError> {
-        let first = plan.numbers(subject).start;
-        let context = Context::new(cube.into(), plan.alone(subject), first, source);
+        let (cube, first) = (cube.into(), plan.numbers(subject).start);
+        let plan = plan.alone(subject);
+        let frame = Arc::new(Frame::new(&cube, &plan.levels));
+        Recovery::over(frame, subject, cube, (plan, first), source)
+    }
+
+    /// The same over the frame of its levels, of a plan of this channel alone, whose first measurement has this number in the source.
+    pub(crate) fn over(
+        frame: Arc<Frame>,
+        subject: &Subject,
+        cube: Arc<Cube>,
+        plan: (Plan, usize),
+        source: S,
+    ) -> Result<Recovery<S>, RecoverError> {
+        let context = Context::new(cube, frame, plan, source);
         let (frame, plan) = (&context.frame, &context.plan);
         let mut lumps = vec![true; frame.axes.len()];
         let mut prunes = vec![false; frame.axes.len()];
@@ -65,13 +78,6 @@ impl<S: Source> Recovery<S> {
         let apart = matches!(estimator, Estimator::Components(_)) && !plan.zeros.is_empty();
         let collapse = |(a, lumps): (&Axis, &bool)| apart && *lumps && !a.is_balanced();
         let collapses: Vec<bool> = frame.axes.iter().zip(&lumps).map(collapse).collect();
-        let whole = |(d, a): (usize, &Axis)| match (lumps[d], prunes[d]) {
-            (true, _) if collapses[d] => a.collapse(0, &[0]).0,
-            (true, _) => a.lump(0, &[0]).0,
-            (false, true) => a.prune(0, &[0]).0,
-            (false, false) => a.clone(),
-        };
-        let lumped = frame.axes.iter().enumerate().map(whole).collect();
         let zeros =
             Zeros::of_plan(&context.cube, &context.frame, &context.plan).map_err(RecoverError::Plan)?;
         // Tables of rows tell all these cells apart; those of sums may be coarser, and nothing of them is known to be zero then.
@@ -87,6 +93,7 @@ impl<S: Source> Recovery<S> {
             written.leave_out(open.into_iter().map(|v| v == 0.0).collect());
         }
         let kin = context.frame.axes.iter().map(|_| OnceLock::new()).collect();
+        let lumped = context.frame.axes.iter().map(|_| OnceLock::new()).collect();
         let zeros = Imposed::new(zeros);
         let recovery = Recovery { context, estimator, zeros, lumps, prunes, collapses, lumped, kin };
         if let Some(z) = recovery.zeros().iter().find(|z| !recovery.holds(&z.cuboid)) {
@@ -252,29 +259,29 @@ impl<S: Source> Recovery<S> {
         let (axis, lump_of) = match self.lumps(dimension) {
             true if self.collapses(dimension) => axis.collapse(at, colour),
             true => axis.lump(at, colour),
-            false if self.prunes(dimension) => {
-                let usual = most(colour);
-                let others = (0u32..).zip(colour).filter(|(_, c)| **c != usual).map(|(node, _)| node);
-                let others: Vec<u32> = others.collect();
-                // Of few nodes the way to the top, and what hangs beside it.
-                if others.len() <= colour.len() / 8 {
-                    let own = |node: u32| colour[node as usize];
-                    return axis.prune_to(at, &others, own, self.kin(dimension));
-                }
-                axis.prune(at, colour)
-            }
+            false if self.prunes(dimension) => return self.prune(dimension, at, colour, most(colour)),
             false => axis.apart(),
         };
-        let firsts = (0..=at)
-            .map(|r| {
-                let mut first = vec![0; axis.rungs[r].len()];
-                for (node, &lump) in lump_of[r].iter().enumerate().rev() {
-                    first[lump as usize] = node as u32;
-                }
-                first
-            })
-            .collect();
-        (axis, firsts)
+        firsts(axis, at, &lump_of)
+    }
+
+    /// [`Axis::prune`] for nodes most of which have the usual colour.
+    pub(crate) fn prune(
+        &self,
+        dimension: usize,
+        at: usize,
+        colour: &[u32],
+        usual: u32,
+    ) -> (Axis, Vec<Vec<u32>>) {
+        let axis = &self.frame().axes[dimension];
+        let others = (0u32..).zip(colour).filter(|(_, c)| **c != usual).map(|(node, _)| node);
+        let others: Vec<u32> = others.collect();
+        // Of few nodes the way to the top, and what hangs beside it.
+        if others.len() <= colour.len() / 8 {
+            return axis.prune_to(at, &others, |node| colour[node as usize], self.kin(dimension));
+        }
+        let (axis, lump_of) = axis.prune(at, colour);
+        firsts(axis, at, &lump_of)
     }
 
     /// What hangs where in a dimension's axis.
@@ -288,12 +295,23 @@ impl<S: Source> Recovery<S> {
         &self,
         axes: impl IntoIterator<Item = (usize, Axis, Vec<Vec<u32>>)>,
     ) -> Lumped {
-        let mut lumped = Lumped { frame: Frame { axes: self.lumped.clone() }, nodes: BTreeMap::new() };
-        for (d, axis, nodes) in axes {
-            lumped.frame.axes[d] = axis;
-            lumped.nodes.insert(d, nodes);
+        let (mut named, mut nodes) = (BTreeMap::new(), BTreeMap::new());
+        for (d, axis, own) in axes {
+            named.insert(d, axis);
+            nodes.insert(d, own);
         }
-        lumped
+        let whole = |(d, axis): (usize, &Axis)| match (self.lumps[d], self.prunes[d]) {
+            (true, _) if self.collapses[d] => axis.collapse(0, &[0]).0,
+            (true, _) => axis.lump(0, &[0]).0,
+            (false, true) => axis.prune(0, &[0]).0,
+            (false, false) => axis.clone(),
+        };
+        let of = |(d, axis)| match named.remove(&d) {
+            Some(axis) => axis,
+            None => self.lumped[d].get_or_init(|| whole((d, axis))).clone(),
+        };
+        let axes = self.frame().axes.iter().enumerate().map(of).collect();
+        Lumped { frame: Frame { axes }, nodes }
     }
 
     /// What every independent noise is multiplied by in the error of `Σ q · table(cuboid)`: for each measurement
@@ -416,6 +434,19 @@ impl<S: Source> Recovery<S> {
         }
         Ok(ErrorLaw::new(terms)?)
     }
+}
+
+/// An axis with the first node of each lump of its rungs up to `at`.
+fn firsts(axis: Axis, at: usize, lump_of: &[Vec<u32>]) -> (Axis, Vec<Vec<u32>>) {
+    let of = |(rung, lumps): (&Rung, &Vec<u32>)| {
+        let mut first = vec![0; rung.len()];
+        for (node, &lump) in lumps.iter().enumerate().rev() {
+            first[lump as usize] = node as u32;
+        }
+        first
+    };
+    let firsts = axis.rungs.iter().zip(lump_of).take(at + 1).map(of).collect();
+    (axis, firsts)
 }
 
 /// A colour that more than half of the nodes have, where one is; otherwise any (Boyer & Moore 1981).

@@ -62,7 +62,7 @@ impl Tables {
         components: Vec<Cuboid>,
     ) -> Result<Parts, RecoverError> {
         let (frame, lumps) = match context.balanced {
-            true => (context.frame.clone(), HashMap::new()),
+            true => ((*context.frame).clone(), HashMap::new()),
             false => told_apart(&context.frame, cuboid),
         };
         if context.balanced {

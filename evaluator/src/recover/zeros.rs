@@ -128,7 +128,9 @@ impl Zero {
             let (d, at, classes) = (c.dim, table.at(c.dim), c.classes as usize);
             let finest = cube.dimensions[d].finest();
             let mut below = vec![vec![false; classes]; at.of(cube).len()];
-            for (&node, &class) in cube.dimensions[d].ancestors(finest, at.level).iter().zip(&c.class_of) {
+            for (&node, &class) in
+                cube.dimensions[d].ancestors(finest, at.level).iter().zip(c.class_of.iter())
+            {
                 below[node as usize][class as usize] = true;
             }
             let entries = if at.level == 0 { vec![0] } else { node_of(at) };

@@ -40,7 +40,7 @@ pub mod parts;
 mod possible;
 pub mod projection;
 mod reader;
-mod room;
+pub(crate) mod room;
 pub mod signature;
 mod sums;
 pub mod texts;

@@ -6,10 +6,22 @@ use crate::cube::{Cube, Frame};
 use crate::plan::limits::{cells, least_bytes};
 use crate::plan::{Block, Form, Measurement, Plan};
 
+/// A plan, the frame of its levels in use, and where its measurements stand.
+pub(crate) struct Framed {
+    pub plan: Plan,
+    pub frame: Frame,
+    pub layout: Layout,
+}
+
 impl Release {
     /// The plan, checked against the dimensions, with the tables that are published exactly and the zeros.
     pub fn plan(&self, cube: &Cube) -> Result<Plan, ReleaseError> {
-        let mut plan = super::wire::decode_plan(&self.section(Kind::Plan, 0)?, cube)?;
+        self.framed(cube).map(|framed| framed.plan)
+    }
+
+    /// The same, with what takes a look at every node of the dimensions.
+    pub(crate) fn framed(&self, cube: &Cube) -> Result<Framed, ReleaseError> {
+        let (mut plan, frame) = super::wire::decode_framed(&self.section(Kind::Plan, 0)?, cube)?;
         let weighted = |m: &Measurement| matches!(&m.block, Block::Based(b) if b.is_weighted());
         if self.manifest().format == FIRST_FORMAT && plan.rows().measurements.iter().any(weighted) {
             let why = "format 1 has no weights of nodes".into();
@@ -18,10 +30,9 @@ impl Release {
         if self.count(Kind::Workload) > 0 {
             super::wire::decode_workload(&self.section(Kind::Workload, 0)?, &mut plan, cube)?;
         }
-        let frame = Frame::new(cube, &plan.levels);
         let (exact, cells) = super::exact::cuboids(self, cube, &frame, &plan)?;
         plan.exact = exact;
-        check_room(self, &plan, &frame, cells)?;
+        let layout = check_room(self, &plan, &frame, cells)?;
         plan.zeros = super::zeros::conditions(self)?;
         let beside = self.beside(&plan, cube)?;
         plan.channels.extend(beside.into_iter().map(|(channel, ..)| channel));
@@ -34,13 +45,13 @@ impl Release {
         // One that cannot be resolved would make every answer an error.
         crate::recover::zeros::Zeros::of_plan(cube, &frame, &plan)
             .map_err(|why| ReleaseError::Invalid { what: "a structural zero", why })?;
-        Ok(plan)
+        Ok(Framed { plan, frame, layout })
     }
 }
 
 /// Refuses a plan whose values the file has no room for, before anybody makes room for them. `exact` are the cells of the tables
 /// published without noise, which have been compared with the file already.
-fn check_room(release: &Release, plan: &Plan, frame: &Frame, exact: u64) -> Result<(), ReleaseError> {
+fn check_room(release: &Release, plan: &Plan, frame: &Frame, exact: u64) -> Result<Layout, ReleaseError> {
     let refuse = |why: String| Err(ReleaseError::Invalid { what: "measurements", why });
     let found = release.count(Kind::Measurements) as usize;
     // A projection has no blocks; its integers are compared with its own size.
@@ -48,7 +59,7 @@ fn check_room(release: &Release, plan: &Plan, frame: &Frame, exact: u64) -> Resu
         // So has one of sums that need no counts, and nothing stands in their place.
         return match release.count(Kind::Projection) {
             0 if found > 0 => refuse(format!("{found} sections of measurements; the plan needs none")),
-            _ => Ok(()),
+            _ => Ok(layout(plan, frame)),
         };
     }
     // All together first: how large measurements are cut takes a look at each of their nodes.
@@ -59,14 +70,15 @@ fn check_room(release: &Release, plan: &Plan, frame: &Frame, exact: u64) -> Resu
     if found > 0 && bytes < least {
         return refuse(format!("its sections have {bytes} bytes; its values take at least {least}"));
     }
-    let Layout { counts, chunks: sections, slices } = layout(plan, frame);
+    let layout = layout(plan, frame);
+    let Layout { counts, chunks: sections, slices } = &layout;
     if found != sections.len() {
         return refuse(format!("{found} sections of measurements; the plan needs {}", sections.len()));
     }
     let mut total = exact;
-    for (index, chunk) in sections.into_iter().enumerate() {
+    for (index, chunk) in sections.iter().enumerate() {
         let mut least = 0u64;
-        for m in chunk.measurements {
+        for m in chunk.measurements.clone() {
             let slice = chunk.slice.and_then(|slice| Some(slices.get(&m)?.values(slice)));
             let n = match slice.or(counts.get(m).copied()).unwrap_or(0) {
                 usize::MAX => u64::MAX,
@@ -86,6 +98,6 @@ fn check_room(release: &Release, plan: &Plan, frame: &Frame, exact: u64) -> Resu
     };
     match plan.rows().measurements.iter().find(too_large) {
         Some(_) => refuse("a part of a table is measured whose other parts are not in the file".into()),
-        None => Ok(()),
+        None => Ok(layout),
     }
 }

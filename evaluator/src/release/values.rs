@@ -17,8 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Values<R = Release> {
     release: R,
     layout: Layout,
-    frame: Frame,
-    cube: Cube,
+    frame: Arc<Frame>,
+    cube: Arc<Cube>,
     /// The tables published exactly.
     exact: Vec<Cuboid>,
     /// The section read last: small measurements come many to a section.
@@ -40,13 +40,23 @@ impl<R: Borrow<Release>> Values<R> {
     pub fn new(release: R, cube: &Cube, plan: &Plan) -> Result<Values<R>, ReleaseError> {
         let frame = Frame::new(cube, &plan.levels);
         let layout = layout(plan, &frame);
+        Values::laid_out(release, Arc::new(cube.clone()), plan, (Arc::new(frame), layout))
+    }
+
+    /// The same, of which it is known where they stand.
+    pub(crate) fn laid_out(
+        release: R,
+        cube: Arc<Cube>,
+        plan: &Plan,
+        (frame, layout): (Arc<Frame>, Layout),
+    ) -> Result<Values<R>, ReleaseError> {
         let held = release.borrow().count(Kind::Measurements) as usize;
         if held != layout.chunks.len() {
             let why = format!("{held} sections of measurements; the plan needs {}", layout.chunks.len());
             return Err(ReleaseError::Invalid { what: "measurements", why });
         }
         let beside = match plan.beside().next() {
-            Some(_) => release.borrow().beside(&plan.of_rows(), cube)?,
+            Some(_) => release.borrow().beside(&plan.of_rows(), &cube)?,
             None => Vec::new(),
         };
         let mut channels = Vec::with_capacity(beside.len());
@@ -61,7 +71,7 @@ impl<R: Borrow<Release>> Values<R> {
             channels,
             layout,
             frame,
-            cube: cube.clone(),
+            cube,
             exact: plan.exact.clone(),
             last: Mutex::new(None),
             kept: None,

@@ -283,9 +283,9 @@ pub(super) fn left(cube: &Cube, level: Level, condition: &Filter) -> Vec<u32> {
     let dimension = &cube.dimensions[level.dimension];
     let up = dimension.ancestors(dimension.finest(), level.level);
     let mut is = vec![false; level.of(cube).len()];
-    let classes = condition.classes(level.dimension).map(|c| (&c.class_of, condition.weighing(c)));
+    let classes = condition.classes(level.dimension).map(|c| (&c.class_of[..], condition.weighing(c)));
     for (finest, &node) in up.iter().enumerate() {
-        let weighs = |(of, weighs): &(&Vec<u32>, Vec<bool>)| weighs[of[finest] as usize];
+        let weighs = |(of, weighs): &(&[u32], Vec<bool>)| weighs[of[finest] as usize];
         is[node as usize] |= classes.as_ref().map_or(!condition.is_nothing(), weighs);
     }
     (0u32..).zip(is).filter(|(_, is)| *is).map(|(node, _)| node).collect()

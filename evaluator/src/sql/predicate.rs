@@ -203,10 +203,7 @@ impl Names<'_> {
 
     /// Nodes of any level as a condition on the finest ones.
     pub(super) fn finest(&self, column: Column, members: Vec<bool>) -> Filter {
-        let dimension = &self.cube.dimensions[column.dim];
-        let up = dimension.ancestors(dimension.finest(), column.level);
-        let members: Vec<bool> = up.iter().map(|&node| members.get(node as usize) == Some(&true)).collect();
-        Filter::nodes(column.dim, &members)
+        Filter::nodes(column.dim, &self.cube.dimensions[column.dim].down(column.level, &members))
     }
 
     fn no_condition(&self, expr: &Expr) -> SqlError {

@@ -22,8 +22,8 @@ impl<'a> Present<'a> {
                 let dimension = &cube.dimensions[c.dim];
                 let level = position.map_or(0, |i| group_by[i].level);
                 let mut classes = vec![Vec::new(); dimension.level(level).len()];
-                for (group, &class) in dimension.ancestors(dimension.finest(), level).iter().zip(&c.class_of)
-                {
+                let groups = dimension.ancestors(dimension.finest(), level);
+                for (group, &class) in groups.iter().zip(c.class_of.iter()) {
                     classes[*group as usize].push(class);
                 }
                 for list in &mut classes {

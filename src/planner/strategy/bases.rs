@@ -157,7 +157,7 @@ fn dimensions(ask: &Ask, workload: &[Table]) -> Vec<Dimension> {
             }
         }
         if demands.iter().any(|d| !matches!(d.asked, Ranges::Cells | Ranges::Total)) {
-            let parents = axis.rungs[1..].iter().map(|r| r.parent.clone()).collect();
+            let parents = axis.rungs[1..].iter().map(|r| r.parent.to_vec()).collect();
             out.push(Dimension { number, parents, demands });
         }
     }

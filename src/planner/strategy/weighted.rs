@@ -335,7 +335,7 @@ impl Dimension {
                 let Some(own) = kind.factors.get(at) else { continue };
                 let all = lumps.iter().map(|&lump| own[lump as usize]).collect();
                 let weights =
-                    NodeWeights::new(rung.parent.clone(), all).map_err(|_| NotApplicable::NoBasis)?;
+                    NodeWeights::new(rung.parent.to_vec(), all).map_err(|_| NotApplicable::NoBasis)?;
                 paths.iter_mut().zip(weights.norms()).for_each(|(path, &norm)| path.push(norm as f64));
                 if !rung.adds_nothing() {
                     told.insert(rung.level, Arc::new(weights));

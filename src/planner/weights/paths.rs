@@ -79,7 +79,7 @@ impl Tree {
     /// Of a lumped axis.
     pub(crate) fn new(axis: &Axis) -> Tree {
         let level = |rung: &crate::cube::Rung| Level {
-            parent: if rung.parent.is_empty() { vec![0] } else { rung.parent.clone() },
+            parent: if rung.parent.is_empty() { vec![0] } else { rung.parent.to_vec() },
             copies: rung.copies.iter().map(|&c| f64::from(c)).collect(),
             count: rung.multiplicity.iter().map(|&m| m as f64).collect(),
             single: rung.parent.iter().map(|&p| rung.siblings[p as usize] == 1).collect(),

@@ -374,7 +374,7 @@ mod tests {
                 for (l, rung) in whole_axis.rungs.iter().enumerate().skip(1) {
                     let own = |lump: &u32| found.factors[l][*lump as usize];
                     let weights =
-                        NodeWeights::new(rung.parent.clone(), lumps[l].iter().map(own).collect()).unwrap();
+                        NodeWeights::new(rung.parent.to_vec(), lumps[l].iter().map(own).collect()).unwrap();
                     let unit = found.omega[l][0] * f64::from(found.factors[l][0]).powi(2);
                     for (norm, lump) in weights.norms().iter().zip(&lumps[l]) {
                         let stated = found.price[l][*lump as usize] * unit;

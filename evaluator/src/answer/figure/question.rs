@@ -126,12 +126,12 @@ pub(in crate::answer) fn rows(teller: &dyn Teller, asked: &Question) -> Result<V
     let (mut rows, most) = (Vec::new(), teller.most_rows());
     for (portion, own) in asked.portions.iter().enumerate() {
         let group_by = asked.levels(portion);
-        let present = Present::new(&own.filter, group_by, cube);
         // Without groups there is one row, also of nothing, as SQL has it.
         let one = group_by.iter().all(|l| l.level == 0) && own.ranks.iter().all(|r| *r == Portion::ALL);
         let groups = match one {
             true => vec![vec![0; group_by.len()]],
             false => {
+                let present = Present::new(&own.filter, group_by, cube);
                 present.rows(group_by, cube, most).map_err(|rows| QueryError::TooManyRows { rows, most })?
             }
         };

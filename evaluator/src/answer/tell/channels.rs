@@ -50,7 +50,7 @@ pub(super) struct Beside {
 impl Channels {
     /// Those of a plan; `values` are the integers of a measurement, `exact` those of the exact tables of a channel.
     pub(crate) fn new<E: From<crate::recover::RecoverError>>(
-        cube: &Cube,
+        cube: &Arc<Cube>,
         plan: &Plan,
         mut values: impl FnMut(usize) -> Result<Vec<i64>, E>,
         exact: impl Fn(&Subject) -> Vec<Vec<i64>>,

@@ -3,13 +3,14 @@
 use super::channels::Channels;
 use super::tables::Evaluator;
 use crate::answer::error::QueryError;
-use crate::cube::{Cube, Filter, Frame, Quantity};
+use crate::cube::{Cube, Filter, Quantity};
 use crate::joint::JointLaw;
 use crate::memo::Memo;
 use crate::plan::cost;
 use crate::plan::{Copy, Plan, Subject};
 use crate::recover::{Recovery, Source};
 use crate::release::claims::exact_sums;
+use crate::release::room::Framed;
 use crate::release::values::Values;
 use crate::release::{Dataset, Kind, Release};
 use crate::sql::{Aggregate, Query, quote_names};
@@ -54,11 +55,12 @@ impl Answers {
         if release.count(Kind::Projection) > 0 {
             return Err(QueryError::Projection(name));
         }
-        let cube = release.cube()?;
-        let plan = release.plan(&cube)?;
+        let cube = Arc::new(release.cube()?);
+        let Framed { plan, frame, layout } = release.framed(&cube)?;
+        let frame = Arc::new(frame);
         // A plan whose arithmetic does not fit is refused here, before anything is computed from it.
-        cost::check(&plan, &Frame::new(&cube, &plan.levels))?;
-        let mut values = Values::new(release, &cube, &plan)?;
+        cost::check(&plan, &frame)?;
+        let mut values = Values::laid_out(release, cube.clone(), &plan, (frame.clone(), layout))?;
         values.check_exact_sums()?;
         let cut = in_all(&Subject::CutUnits, &cube, &plan, &values)?;
         let moved = moved(&cube, &plan, &values)?;
@@ -67,7 +69,9 @@ impl Answers {
         if let Some(folder) = folder {
             values = values.kept_in(folder)?;
         }
-        let evaluator = Evaluator::new(Recovery::new(cube, plan, values)?);
+        let first = plan.numbers(&Subject::Rows).start;
+        let plan = (plan.alone(&Subject::Rows), first);
+        let evaluator = Evaluator::new(Recovery::over(frame, &Subject::Rows, cube, plan, values)?);
         Ok(Answers { evaluator, name, looked: Memo::default(), cut, moved, channels, areas: None })
     }
 
@@ -202,7 +206,12 @@ impl Answers {
 }
 
 /// What is measured of a subject that has no cells: one number.
-fn in_all(subject: &Subject, cube: &Cube, plan: &Plan, values: &Values) -> Result<Option<Noisy>, QueryError> {
+fn in_all(
+    subject: &Subject,
+    cube: &Arc<Cube>,
+    plan: &Plan,
+    values: &Values,
+) -> Result<Option<Noisy>, QueryError> {
     if plan.channel(subject).is_none() {
         return Ok(None);
     }
@@ -213,7 +222,11 @@ fn in_all(subject: &Subject, cube: &Cube, plan: &Plan, values: &Values) -> Resul
 }
 
 /// How many rows were moved to the ends of each number, where that was measured.
-fn moved(cube: &Cube, plan: &Plan, values: &Values) -> Result<Vec<(Arc<Quantity>, [Noisy; 2])>, QueryError> {
+fn moved(
+    cube: &Arc<Cube>,
+    plan: &Plan,
+    values: &Values,
+) -> Result<Vec<(Arc<Quantity>, [Noisy; 2])>, QueryError> {
     let mut out = Vec::new();
     for (quantity, _) in plan.summed() {
         let below = in_all(&Subject::Below(quantity.clone()), cube, plan, values)?;

@@ -123,7 +123,7 @@ impl Kind for Based {
             match told {
                 Telling::Siblings => {}
                 Telling::Basis(basis) => {
-                    if basis.parent() != rung.parent || basis.rows() + rung.siblings.len() != rung.len() {
+                    if basis.parent() != *rung.parent || basis.rows() + rung.siblings.len() != rung.len() {
                         return Err("a basis is not one of its level".into());
                     }
                     if basis.inverse().is_none() {
@@ -131,7 +131,7 @@ impl Kind for Based {
                     }
                 }
                 Telling::Weights(weights) => {
-                    if weights.parent() != rung.parent {
+                    if weights.parent() != *rung.parent {
                         return Err("the weights of nodes are not those of their level".into());
                     }
                 }

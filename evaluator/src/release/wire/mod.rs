@@ -7,6 +7,7 @@ mod projection;
 mod workload;
 
 pub use domain::{decode_domain, encode_domain};
+pub(super) use plan::decode_framed;
 pub use plan::{decode_plan, encode_plan};
 pub use projection::{decode_projection, encode_projection, parts};
 pub(crate) use workload::decode_workload;

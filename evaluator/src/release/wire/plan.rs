@@ -12,7 +12,6 @@ use crate::release::ReleaseError;
 use crate::release::codec::{self, Cursor};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::cell::OnceCell;
 use std::sync::Arc;
 use wincode::{SchemaRead, SchemaWrite};
 
@@ -233,9 +232,17 @@ pub fn encode_plan(plan: &plan::Plan, cube: &Cube) -> Result<Vec<u8>, ReleaseErr
 
 /// The plan of a plan section, whose cuboids must exist in the cube.
 pub fn decode_plan(bytes: &[u8], cube: &Cube) -> Result<plan::Plan, ReleaseError> {
+    decode_framed(bytes, cube).map(|(plan, _)| plan)
+}
+
+/// The same with the frame of its levels in use.
+pub(in crate::release) fn decode_framed(
+    bytes: &[u8],
+    cube: &Cube,
+) -> Result<(plan::Plan, Frame), ReleaseError> {
     let plan = Reading { cursor: Cursor::new(WHAT, bytes), known: FxHashMap::default(), cube }.plan()?;
-    check(&plan, cube)?;
-    Ok(plan)
+    let frame = check(&plan, cube)?;
+    Ok((plan, frame))
 }
 
 /// The section as it is read, measurement by measurement: the mirror above would take an allocation for each.
@@ -428,7 +435,8 @@ fn wrong(why: &str) -> ReleaseError {
     ReleaseError::Invalid { what: WHAT, why: why.into() }
 }
 
-fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
+/// Its rules; where they hold, the frame of its levels in use.
+fn check(plan: &plan::Plan, cube: &Cube) -> Result<Frame, ReleaseError> {
     rule(!plan.budget.is_zero(), WHAT, || "the budget is zero".into())?;
     rule(plan.max_rows > 0, WHAT, || "a unit may own no rows".into())?;
     rule(plan.rows().workload.len() <= MAX_TABLES, WHAT, || format!("it has more than {MAX_TABLES} tables"))?;
@@ -474,11 +482,11 @@ fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
             limits::MAX_CONDITION
         )
     })?;
-    let frame = OnceCell::new();
     let single = |form| matches!(form, plan::Form::Component | plan::Form::Based);
     rule(index::are_distinct(&plan.rows().measurements, |m| single(m.block.form())), WHAT, || {
         "a component is measured twice".into()
     })?;
+    let frame = Frame::new(cube, &plan.levels);
     let based = plan.rows().measurements.iter().any(|m| m.block.form() == plan::Form::Based);
     for plan::Measurement { block, scale } in &plan.rows().measurements {
         let cuboid = block.cuboid();
@@ -487,15 +495,14 @@ fn check(plan: &plan::Plan, cube: &Cube) -> Result<(), ReleaseError> {
         rule(limits::drawable(plan.noise, *scale), WHAT, || {
             "a measurement has more noise than can be drawn".into()
         })?;
-        let frame = frame.get_or_init(|| Frame::new(cube, &plan.levels));
-        block.check_size(frame).or_else(|why| rule(false, WHAT, || why.into()))?;
-        block.check(&plan.levels, cube, frame).map_err(|why| ReleaseError::Invalid { what: WHAT, why })?;
+        block.check_size(&frame).or_else(|why| rule(false, WHAT, || why.into()))?;
+        block.check(&plan.levels, cube, &frame).map_err(|why| ReleaseError::Invalid { what: WHAT, why })?;
     }
     if based {
         let blocks = plan.rows().measurements.iter().map(|m| &m.block);
         Tellings::of(blocks).map_err(wrong)?;
     }
-    Ok(())
+    Ok(frame)
 }
 
 #[cfg(test)]

@@ -140,7 +140,7 @@ fn compressed(filters: &mut [Filter], dims: usize) -> Vec<Vec<f64>> {
             counts[c as usize] += 1.0 / colour.len() as f64;
         }
         for class in filters.iter_mut().flat_map(|f| &mut f.dims).filter(|c| c.dim == dim) {
-            class.class_of = first.iter().map(|&node| class.class_of[node]).collect();
+            class.class_of = std::sync::Arc::new(first.iter().map(|&node| class.class_of[node]).collect());
         }
         *shares = counts;
     }

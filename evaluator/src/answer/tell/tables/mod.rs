@@ -20,8 +20,8 @@ use crate::law::ErrorLaw;
 use crate::memo::Memo;
 use crate::recover::{RecoverError, Recovery, Source};
 use crate::sql::{Aggregate, Present};
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use laws::Laws;
@@ -45,6 +45,8 @@ pub struct Group {
 pub struct Evaluator<S> {
     recovery: Recovery<S>,
     tables: Mutex<Vec<(Cuboid, Arc<[f64]>)>>,
+    /// The tables that questions were about: of one that comes back it is worth it to recover all.
+    asked: Mutex<HashSet<Cuboid>>,
     /// By all that they depend on.
     laws: Memo<Vec<u64>, Arc<JointLaw>, KEPT_LAWS>,
 }
@@ -59,7 +61,7 @@ const WHOLE_CELLS: usize = 1 << 20;
 impl<S: Source> Evaluator<S> {
     /// Answers from these estimates.
     pub fn new(recovery: Recovery<S>) -> Evaluator<S> {
-        Evaluator { recovery, tables: Mutex::default(), laws: Memo::default() }
+        Evaluator { recovery, tables: Mutex::default(), asked: Mutex::default(), laws: Memo::default() }
     }
 
     /// The estimates behind the answers.
@@ -123,11 +125,11 @@ impl<S: Source> Evaluator<S> {
             Some(few) => few.place(position, node),
         };
         let parts: Vec<Part> = aggregates.iter().map(|a| self.part(a, group_by)).collect::<Result<_, _>>()?;
-        let estimates: Vec<(Vec<usize>, Vec<f64>)> = parts
-            .iter()
-            .map(|p| match &few {
-                None => self.estimates(p, &sizes, rows, KEPT_CELLS),
-                Some(few) => self.estimates(&p.among(few), &sizes, &few.rows(rows), KEPT_CELLS),
+        let again = self.asked_again(&parts);
+        let estimates: Vec<(Vec<usize>, Vec<f64>)> = (parts.iter().zip(again))
+            .map(|(p, again)| match &few {
+                None => self.estimates(p, &sizes, rows, (KEPT_CELLS, again)),
+                Some(few) => self.estimates(&p.among(few), &sizes, &few.rows(rows), (KEPT_CELLS, again)),
             })
             .collect::<Result<_, _>>()?;
         let mut laws = Laws::new(self, &parts, group_by, false)?;
@@ -165,21 +167,34 @@ impl<S: Source> Evaluator<S> {
         Ok(table)
     }
 
+    /// For each part whether an earlier question was about its table.
+    fn asked_again(&self, parts: &[Part]) -> Vec<bool> {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let again = parts.iter().map(|p| asked.contains(&p.cuboid)).collect();
+        asked.extend(parts.iter().map(|p| p.cuboid.clone()));
+        again
+    }
+
     /// The aggregate of every combination of the groups the part keeps to, and the stride of each grouped level
-    /// (0 where it does not). Of tables of more cells than `whole` only those of the rows that are asked for are right.
+    /// (0 where it does not). Of tables of more cells than `whole` only those of the rows that are asked for are right, and of large ones that are not
+    /// asked for `again`.
     fn estimates(
         &self,
         part: &Part,
         sizes: &[usize],
         rows: &[Vec<u32>],
-        whole: usize,
+        (whole, again): (usize, bool),
     ) -> Result<(Vec<usize>, Vec<f64>), AnswerError> {
         // What the queries below cannot tell has no error law either, and is refused there.
         let cells = self.recovery.frame().len(&part.cuboid);
         // What is nearly all of a table is better kept for the next part of it.
         let most = if whole < KEPT_CELLS { KEPT_CELLS.min(cells / 2) } else { KEPT_CELLS };
-        if cells > whole
-            && let Some(sums) = self.near(part, sizes, rows, most)?
+        let near = match cells > whole {
+            true => Some((most, false)),
+            false => (cells > WHOLE_CELLS && !again).then_some((cells / 16, true)),
+        };
+        if let Some(near) = near
+            && let Some(sums) = self.near(part, sizes, rows, near)?
         {
             return Ok(sums);
         }
@@ -207,7 +222,7 @@ impl<S: Source> Evaluator<S> {
         let sizes: Vec<usize> = levels.iter().map(|level| level.of(self.cube()).len()).collect();
         let few = Few::of(&rows, &sizes);
         let whole = if among.is_some() { WHOLE_CELLS } else { KEPT_CELLS };
-        Ok(self.estimates(&part.among(&few), &few.sizes(), &few.rows(&rows), whole)?.1)
+        Ok(self.estimates(&part.among(&few), &few.sizes(), &few.rows(&rows), (whole, true))?.1)
     }
 
     /// What [`Evaluator::aggregate`] says of the cells of a table, part by part, each of some nodes of the first level, which ascend. No more than a part is held,

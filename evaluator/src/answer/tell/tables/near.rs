@@ -12,13 +12,13 @@ pub(super) type Sums = (Vec<usize>, Vec<f64>);
 
 impl<S: Source> Evaluator<S> {
     /// What [`Evaluator::sums`] says of these rows, from a table of at most so many cells on which what neither a filter nor a row of the answer
-    /// tells apart is one node. `None` where it would be larger, or where parts of a table do not follow from parts of what was measured.
+    /// tells apart is one node; `exact`, but for what has a part in a row: then each sum is that of the same numbers, to the last bit. `None` where it would be larger, or where parts of a table do not follow from parts of what was measured.
     pub(super) fn near(
         &self,
         part: &Part,
         sizes: &[usize],
         rows: &[Vec<u32>],
-        most: usize,
+        (most, exact): (usize, bool),
     ) -> Result<Option<Sums>, AnswerError> {
         let whole = self.recovery.frame();
         let mut axes: Vec<Axis> = Vec::with_capacity(whole.axes.len());
@@ -36,7 +36,11 @@ impl<S: Source> Evaluator<S> {
                 continue;
             }
             let rung = axis.rung(reach.level).unwrap_or(0);
-            let (pruned, _) = axis.prune(rung, &colours(part, at, rows));
+            let mut colour = colours(part, at, rows);
+            if exact {
+                colour.iter_mut().zip(1..).filter(|(c, _)| **c > 0).for_each(|(c, own)| *c = own);
+            }
+            let (pruned, _) = self.recovery.prune(dim, rung, &colour, 0);
             reaches.push(reach.over(Some(pruned.rungs[rung].stands_for())));
             axes.push(pruned);
         }
@@ -149,7 +153,7 @@ mod tests {
             let rung = frame.rung(Level::new(1, level));
             let alone = |v: usize| rung.siblings[rung.parent[v] as usize] == 1;
             let own = (0..rung.len()).map(|v| if alone(v) { 1 } else { factors[(v + from) % factors.len()] });
-            Arc::new(NodeWeights::new(rung.parent.clone(), own.collect()).unwrap())
+            Arc::new(NodeWeights::new(rung.parent.to_vec(), own.collect()).unwrap())
         };
         let told = |from: usize| -> Vec<Arc<NodeWeights>> { (1..4).map(|l| weights(l, from)).collect() };
         let told = [told(0), told(2)];
@@ -233,7 +237,8 @@ mod tests {
             };
             let aggregate = Aggregate::rows(filter, None);
             let few = evaluator(false);
-            let (strides, own) = few.near(&few.part(&aggregate, &group_by).unwrap(), &sizes, &rows, usize::MAX).unwrap().unwrap();
+            let (strides, own) = few.near(&few.part(&aggregate, &group_by).unwrap(), &sizes, &rows, (usize::MAX, false)).unwrap().unwrap();
+            let (_, exact) = few.near(&few.part(&aggregate, &group_by).unwrap(), &sizes, &rows, (usize::MAX, true)).unwrap().unwrap();
             let all = evaluator(true);
             let part = all.part(&aggregate, &group_by).unwrap();
             let (same, whole) = Evaluator::<Cut>::sums(&part, &all.summands(&part.cuboid).unwrap(), &sizes);
@@ -241,7 +246,7 @@ mod tests {
             let compact = Few::of(&rows, &sizes);
             let (numbered, lengths) = (compact.rows(&rows), compact.sizes());
             let part = few.part(&aggregate, &group_by).unwrap();
-            let near = few.near(&part.among(&compact), &lengths, &numbered, usize::MAX).unwrap().unwrap();
+            let near = few.near(&part.among(&compact), &lengths, &numbered, (usize::MAX, false)).unwrap().unwrap();
             let part = all.part(&aggregate, &group_by).unwrap();
             let sums = Evaluator::<Cut>::sums(&part.among(&compact), &all.summands(&part.cuboid).unwrap(), &lengths);
             for (row, own_row) in rows.iter().zip(&numbered) {
@@ -254,6 +259,7 @@ mod tests {
             prop_assert_eq!(&strides, &same);
             for row in &rows {
                 let at: usize = row.iter().zip(&strides).map(|(&n, s)| n as usize * s).sum();
+                prop_assert_eq!(exact[at].to_bits(), whole[at].to_bits());
                 prop_assert!((own[at] - whole[at]).abs() <= 1e-9 * (1.0 + whole[at].abs()), "{} {}", own[at], whole[at]);
             }
         }

@@ -3,7 +3,7 @@
 use super::Evaluator;
 use super::suggestion::suggestion;
 use crate::answer::error::AnswerError;
-use crate::cube::{Cuboid, Dimension, Filter, Level, required_level};
+use crate::cube::{Cuboid, Filter, Level, one_class};
 use crate::recover::Source;
 use crate::sql::Aggregate;
 use std::collections::BTreeSet;
@@ -106,17 +106,6 @@ impl Few {
     }
 }
 
-/// The classes of a level's nodes from those of the finest ones, which are the same for all below a node.
-fn at_level(dimension: &Dimension, mut class_of: Vec<u32>, level: usize) -> Vec<u32> {
-    for finer in (level + 1..=dimension.finest()).rev() {
-        let mut above = vec![0; dimension.levels[finer - 1].len()];
-        let children = dimension.levels[finer].parent.iter().zip(&class_of);
-        children.for_each(|(&p, &class)| above[p as usize] = class);
-        class_of = above;
-    }
-    class_of
-}
-
 impl<S: Source> Evaluator<S> {
     /// The dimensions an aggregate touches, each at the coarsest level in use that tells apart what it tells
     /// apart.
@@ -150,10 +139,9 @@ impl<S: Source> Evaluator<S> {
             let group = group_at(dim);
             let group_level = group.map_or(0, |(_, l)| l);
             let classed = filter.classes(dim);
-            let needed = match classed {
-                Some(c) => required_level(cube, dim, &c.class_of, group_level),
-                None => d.told_by(group_level),
-            };
+            let coarsest = d.told_by(group_level);
+            let told = classed.map(|c| one_class(d, coarsest, &c.class_of));
+            let needed = told.as_ref().map_or(coarsest, |told| told.0);
             if needed == 0 {
                 continue;
             }
@@ -169,9 +157,14 @@ impl<S: Source> Evaluator<S> {
                 self.not_held(reason, &Cuboid::new([(dim, needed)]), filter, group_by)
             })?;
             wanted.push((dim, level));
-            // A class is the same for all finest nodes below a node of the level: any of them tells it.
             let nodes = d.levels[level].len();
-            let class_of = classed.map_or_else(|| vec![0; nodes], |c| at_level(d, c.class_of.clone(), level));
+            let class_of = match told {
+                None => vec![0; nodes],
+                Some((_, classes)) if level == needed => classes.into_owned(),
+                Some((_, classes)) => {
+                    d.ancestors(level, needed).iter().map(|&node| classes[node as usize]).collect()
+                }
+            };
             let group_of = group.map_or_else(|| vec![0; nodes], |(_, g)| d.ancestors(level, g));
             reaches.push(Reach {
                 dim,
