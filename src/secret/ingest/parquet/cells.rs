@@ -1,11 +1,12 @@
 //! What becomes of a column's cells: nodes, codes of texts, or identifiers of units.
 
-use super::super::amount::Factor;
+use super::super::amount::{Factor, Scale};
 use super::super::chunk::Chunk;
 use super::super::code::Coder;
 use super::super::error::Fault;
 use super::super::fields::{UnitField, order_of, unit_of};
 use super::super::unit::order::KEY;
+use super::pages::Stored;
 use super::types::write_decimal;
 use crate::calendar;
 use crate::spec;
@@ -300,46 +301,47 @@ impl<'f> Cells<'f> {
         Some(())
     }
 
-    /// Whether they are values of an amount, most of which need not be written as text.
-    pub(super) fn is_of_amounts(&self) -> bool {
-        matches!(self.to, To::Dimension(_, coder) if coder.is_of_amounts())
+    /// What makes nodes of most values without writing them as text, where they are values of an amount.
+    pub(super) fn scale(&self) -> Option<&'f Scale<'f>> {
+        let To::Dimension(_, coder) = self.to else { return None };
+        coder.scale()
     }
 
     /// The rows from `row` on are these values of an amount: those that are nodes at once, then the others.
-    pub(super) fn amounts<'p, const N: usize>(
+    pub(super) fn amounts(
         &mut self,
         chunk: &mut Chunk,
         row: usize,
-        bytes: &'p [[u8; N]],
-        value: impl Fn(&'p [u8; N]) -> Option<Value<'p>>,
+        (scale, stored): (&Scale<'_>, Stored),
+        bytes: &[u8],
     ) -> Option<()> {
-        let To::Dimension(dimension, coder) = self.to else { return None };
-        let mut others = Vec::new();
-        let out = chunk.nodes_mut(dimension).get_mut(row..row + bytes.len())?;
-        for (at, (node, bytes)) in out.iter_mut().zip(bytes).enumerate() {
-            match at_once(coder, value(bytes)?) {
+        let To::Dimension(dimension, _) = self.to else { return None };
+        let mut others: Vec<(usize, &[u8])> = Vec::new();
+        let mut out = chunk.nodes_mut(dimension).get_mut(row..)?.iter_mut().enumerate();
+        stored.nodes(scale, bytes, |bytes, found| {
+            let (at, node) = out.next()?;
+            match found {
                 Some(found) => *node = found,
-                None => others.push(at),
+                None => others.push((at, bytes)),
             }
-        }
-        others.into_iter().try_for_each(|at| self.value(chunk, row + at, value(bytes.get(at)?)?))
+            Some(())
+        })?;
+        others.into_iter().try_for_each(|(at, bytes)| self.value(chunk, row + at, stored.read(bytes)?))
     }
 
     /// Adds these values of an amount to the dictionary.
-    pub(super) fn amount_entries<'p, const N: usize>(
+    pub(super) fn amount_entries(
         &mut self,
-        bytes: &'p [[u8; N]],
-        value: impl Fn(&'p [u8; N]) -> Option<Value<'p>>,
+        (scale, stored): (&Scale<'_>, Stored),
+        bytes: &[u8],
     ) -> Option<()> {
-        let To::Dimension(_, coder) = self.to else { return None };
-        self.nodes.reserve(bytes.len());
-        for bytes in bytes {
-            match at_once(coder, value(bytes)?) {
+        stored.nodes(scale, bytes, |bytes, found| {
+            match found {
                 Some(node) => self.nodes.push(node),
-                None => self.entry(value(bytes)?),
+                None => self.entry(stored.read(bytes)?),
             }
-        }
-        Some(())
+            Some(())
+        })
     }
 
     fn order(&mut self, chunk: &mut Chunk, row: usize, column: usize, key: Result<[u8; KEY], Fault>) {
@@ -380,16 +382,6 @@ impl<'f> Cells<'f> {
         let node = coder.quick(&self.text, 0, self.text.len())?;
         *known = (number, node);
         Some(node)
-    }
-}
-
-/// The node of a value of an amount, if it needs no text.
-#[inline]
-fn at_once(coder: &Coder<'_>, value: Value<'_>) -> Option<u32> {
-    match value {
-        Value::Whole(number) => coder.of_whole(number),
-        Value::Double(v) => coder.of_double(v.to_bits()),
-        _ => None,
     }
 }
 

@@ -4,6 +4,7 @@
 //! and the library hands out values. Dictionaries, plain values and booleans are known here, which is what nearly all files are made
 //! of; a column chunk with other encodings is decoded by the library (see `slow`).
 
+use super::super::amount::Scale;
 use super::super::chunk::Chunk;
 use super::super::error::IngestError;
 use super::cells::{Cells, Value};
@@ -50,20 +51,51 @@ impl Stored {
         })
     }
 
-    /// What eight bytes say, of whole numbers or doubles.
-    fn eight(self, bytes: [u8; 8]) -> Option<Value<'static>> {
+    /// How many bytes each value has, where all have as many; of others 0.
+    fn width(self) -> usize {
         match self.physical {
-            Type::DOUBLE => Some(Value::Double(f64::from_le_bytes(bytes))),
-            _ => self.wide(i64::from_le_bytes(bytes)),
+            Type::INT32 | Type::FLOAT => 4,
+            Type::INT64 | Type::DOUBLE => 8,
+            Type::FIXED_LEN_BYTE_ARRAY => self.length,
+            _ => 0,
         }
     }
 
-    /// How many bytes a whole number or a double has; of others 0.
-    fn width(self) -> usize {
-        match self.physical {
-            Type::INT32 => 4,
-            Type::INT64 | Type::DOUBLE => 8,
+    /// The value in just these bytes.
+    pub(super) fn read(self, bytes: &[u8]) -> Option<Value<'_>> {
+        plain(bytes, 0, self).map(|(value, _)| value)
+    }
+
+    /// Hands on values of an amount, one by one: of each its bytes, and its node if that needs no text. What is stored is asked once for all of them.
+    #[inline]
+    pub(super) fn nodes<'b>(
+        self,
+        scale: &Scale<'_>,
+        bytes: &'b [u8],
+        mut take: impl FnMut(&'b [u8], Option<u32>) -> Option<()>,
+    ) -> Option<()> {
+        let (fours, eights) = (bytes.as_chunks::<4>().0, bytes.as_chunks::<8>().0);
+        let places = match self.meaning {
+            Meaning::Decimal(places) => places.into(),
             _ => 0,
+        };
+        match (self.physical, self.meaning) {
+            (Type::DOUBLE, _) => {
+                eights.iter().try_for_each(|b| take(b, scale.of_double(u64::from_le_bytes(*b))))
+            }
+            (Type::INT64, Meaning::Plain | Meaning::Decimal(_)) => {
+                eights.iter().try_for_each(|b| take(b, scale.node(i64::from_le_bytes(*b), places)))
+            }
+            (Type::INT32, Meaning::Plain | Meaning::Decimal(_)) => {
+                fours.iter().try_for_each(|b| take(b, scale.node(i32::from_le_bytes(*b).into(), places)))
+            }
+            (Type::FIXED_LEN_BYTE_ARRAY, Meaning::Decimal(_)) => {
+                bytes.chunks_exact(self.length.max(1)).try_for_each(|b| {
+                    let unscaled = i64::try_from(types::unscaled(b)?).ok();
+                    take(b, unscaled.and_then(|unscaled| scale.node(unscaled, places)))
+                })
+            }
+            _ => bytes.chunks_exact(self.width().max(1)).try_for_each(|b| take(b, None)),
         }
     }
 
@@ -169,16 +201,15 @@ impl<'f> Pages<'f> {
         let mut place = places.iter();
         match &mut page.values {
             Values::Places(_) if present == n => cells.places(chunk, row, places),
-            Values::Plain(from) if present == n && cells.is_of_amounts() && stored.width() > 0 => {
+            Values::Plain(from)
+                if present == n
+                    && stored.width() > 0
+                    && let Some(scale) = cells.scale() =>
+            {
                 let end = from.checked_add(n.checked_mul(stored.width())?)?;
                 let bytes = page.bytes.get(*from..end)?;
                 *from = end;
-                match stored.width() {
-                    4 => cells.amounts(chunk, row, bytes.as_chunks::<4>().0, |b| {
-                        stored.narrow(i32::from_le_bytes(*b))
-                    }),
-                    _ => cells.amounts(chunk, row, bytes.as_chunks::<8>().0, |b| stored.eight(*b)),
-                }
+                cells.amounts(chunk, row, (scale, *stored), bytes)
             }
             values => (0..n).try_for_each(|at| {
                 if present < n && levels.get(at) != Some(&1) {
@@ -277,15 +308,10 @@ impl<'f> Pages<'f> {
         }
         self.cells.new_dictionary();
         let (mut from, stored) = (0, self.stored);
-        if self.cells.is_of_amounts() && stored.width() > 0 {
+        if let Some(scale) = self.cells.scale().filter(|_| stored.width() > 0) {
             let len = (entries as usize).checked_mul(stored.width());
             let bytes = len.and_then(|len| buf.get(..len)).ok_or_else(broken)?;
-            let done = match stored.width() {
-                4 => (self.cells)
-                    .amount_entries(bytes.as_chunks::<4>().0, |b| stored.narrow(i32::from_le_bytes(*b))),
-                _ => self.cells.amount_entries(bytes.as_chunks::<8>().0, |b| stored.eight(*b)),
-            };
-            done.ok_or_else(broken)?;
+            self.cells.amount_entries((scale, stored), bytes).ok_or_else(broken)?;
             self.dictionary = Some(entries as usize);
             return Ok(());
         }
