@@ -168,6 +168,7 @@ fn one(args: &Args, answers: &Answers) -> Outcome {
         Finisher::new(answers, how, std::slice::from_ref(&group_by))?.table(&group_by, &estimates)
     };
     let finished = args.finish.zip(groups.as_ref()).map(finish).transpose()?;
+    let how = args.finish.filter(|_| finished.is_some());
     let mut result = result(answers.cube(), &group_by, groups.as_deref(), finished.as_deref(), args.level);
     let counted = beside.is_empty();
     let of_rows = summed.of_rows();
@@ -201,7 +202,7 @@ fn one(args: &Args, answers: &Answers) -> Outcome {
             .for_each(|c| c.name = "estimate".into());
         let mut more = serde_json::Map::new();
         more.insert("release".into(), answers.name().into());
-        if let Some(finish) = args.finish {
+        if let Some(finish) = how {
             let about = serde_json::json!({
                 "column": FINISHED, "method": finish.name(), "biased": true,
                 "note": "for display only: intervals are those of the unbiased estimates",
@@ -211,7 +212,7 @@ fn one(args: &Args, answers: &Answers) -> Outcome {
         return output::json(&(render::json(&result, &more)? + "\n"));
     }
     let mut text = render::table_within(&result, terminal::width());
-    if let Some(finish) = args.finish {
+    if let Some(finish) = how {
         text.push_str(&format!("\n{FINISHED}: {}\n", finish.note()));
     }
     output::print(&text)

@@ -6,64 +6,10 @@ use super::super::code::Coder;
 use super::super::error::Fault;
 use super::super::fields::{UnitField, order_of, unit_of};
 use super::super::unit::order::KEY;
-use super::pages::Stored;
-use super::types::write_decimal;
-use crate::calendar;
+use super::stored::{Stored, Value};
 use crate::spec;
 use std::collections::HashMap;
-use std::io::Write;
 use zeroize::{Zeroize, Zeroizing};
-
-/// A value as the file holds it.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Value<'p> {
-    Null,
-    Bytes(&'p [u8]),
-    Flag(bool),
-    Whole(i64),
-    Unsigned(u64),
-    /// Days since 1970-01-01.
-    Day(i64),
-    /// Seconds since the beginning of that day, and billionths of one.
-    Time(i64, i64),
-    /// The bytes of a whole number, and how many of its digits are behind the point. As bytes, for they need no room to be placed well.
-    Decimal([u8; 16], u8),
-    /// As the file has it: it is its shortest text ([`Value::write`]), and nothing is reckoned with it but by its bits, in whole numbers.
-    Single(f32),
-    /// Likewise.
-    Double(f64),
-}
-
-impl Value<'_> {
-    pub(super) fn decimal(unscaled: i128, places: u8) -> Value<'static> {
-        Value::Decimal(unscaled.to_be_bytes(), places)
-    }
-
-    /// As text: whole numbers in decimal, decimals with all their digits, fractions with the fewest digits that mean the same number.
-    fn write(self, to: &mut Vec<u8>) {
-        to.clear();
-        // Writing into a vector cannot fail.
-        let _ = match self {
-            Value::Null => Ok(()),
-            Value::Bytes(bytes) => to.write_all(bytes),
-            Value::Flag(v) => write!(to, "{v}"),
-            Value::Whole(v) => write!(to, "{v}"),
-            Value::Unsigned(v) => write!(to, "{v}"),
-            Value::Day(v) => write!(to, "{}", calendar::written(v)),
-            Value::Time(seconds, nanos) => {
-                let (day, clock) =
-                    (calendar::written(seconds.div_euclid(86_400)), seconds.rem_euclid(86_400));
-                write!(to, "{day}T{:02}:{:02}:{:02}.{nanos:09}", clock / 3600, clock / 60 % 60, clock % 60)
-            }
-            Value::Decimal(bytes, places) => {
-                write_decimal(i128::from_be_bytes(bytes), places, to);
-                Ok(())
-            }
-            Value::Single(v) => write!(to, "{v:?}"),
-            Value::Double(v) => write!(to, "{v:?}"),
-        };
-    }
-}
 
 /// Where cells go.
 #[derive(Clone, Copy)]

@@ -4,109 +4,15 @@
 //! and the library hands out values. Dictionaries, plain values and booleans are known here, which is what nearly all files are made
 //! of; a column chunk with other encodings is decoded by the library (see `slow`).
 
-use super::super::amount::Scale;
 use super::super::chunk::Chunk;
 use super::super::error::IngestError;
-use super::cells::{Cells, Value};
+use super::cells::Cells;
 use super::hybrid::Hybrid;
-use super::types::{self, Meaning};
+use super::stored::{Stored, Value, plain};
 use super::{BROKEN, UNKNOWN, undecodable};
 use ::bytes::Bytes;
 use ::parquet::basic::{Encoding, Type};
 use ::parquet::column::page::{Page, PageReader};
-
-/// How values are stored.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Stored {
-    pub physical: Type,
-    pub meaning: Meaning,
-    /// How many bytes each value has where all have as many.
-    pub length: usize,
-    pub nullable: bool,
-}
-
-impl Stored {
-    /// What four bytes say. `None` where there can be nothing.
-    pub(crate) fn narrow(self, value: i32) -> Option<Value<'static>> {
-        Some(match self.meaning {
-            Meaning::Plain => Value::Whole(value.into()),
-            Meaning::Unsigned => Value::Unsigned(value.cast_unsigned().into()),
-            Meaning::Day => Value::Day(value.into()),
-            Meaning::Time(_) | Meaning::Decimal(_) | Meaning::Nothing => return self.wide(value.into()),
-        })
-    }
-
-    /// What eight bytes say.
-    pub(crate) fn wide(self, value: i64) -> Option<Value<'static>> {
-        Some(match self.meaning {
-            Meaning::Plain => Value::Whole(value),
-            Meaning::Unsigned => Value::Unsigned(value.cast_unsigned()),
-            Meaning::Day => Value::Day(value),
-            Meaning::Time(unit) => {
-                let nanos = value.rem_euclid(unit) * (1_000_000_000 / unit);
-                Value::Time(value.div_euclid(unit), nanos)
-            }
-            Meaning::Decimal(places) => Value::decimal(value.into(), places),
-            Meaning::Nothing => return None,
-        })
-    }
-
-    /// How many bytes each value has, where all have as many; of others 0.
-    fn width(self) -> usize {
-        match self.physical {
-            Type::INT32 | Type::FLOAT => 4,
-            Type::INT64 | Type::DOUBLE => 8,
-            Type::FIXED_LEN_BYTE_ARRAY => self.length,
-            _ => 0,
-        }
-    }
-
-    /// The value in just these bytes.
-    pub(super) fn read(self, bytes: &[u8]) -> Option<Value<'_>> {
-        plain(bytes, 0, self).map(|(value, _)| value)
-    }
-
-    /// Hands on values of an amount, one by one: of each its bytes, and its node if that needs no text. What is stored is asked once for all of them.
-    #[inline]
-    pub(super) fn nodes<'b>(
-        self,
-        scale: &Scale<'_>,
-        bytes: &'b [u8],
-        mut take: impl FnMut(&'b [u8], Option<u32>) -> Option<()>,
-    ) -> Option<()> {
-        let (fours, eights) = (bytes.as_chunks::<4>().0, bytes.as_chunks::<8>().0);
-        let places = match self.meaning {
-            Meaning::Decimal(places) => places.into(),
-            _ => 0,
-        };
-        match (self.physical, self.meaning) {
-            (Type::DOUBLE, _) => {
-                eights.iter().try_for_each(|b| take(b, scale.of_double(u64::from_le_bytes(*b))))
-            }
-            (Type::INT64, Meaning::Plain | Meaning::Decimal(_)) => {
-                eights.iter().try_for_each(|b| take(b, scale.node(i64::from_le_bytes(*b), places)))
-            }
-            (Type::INT32, Meaning::Plain | Meaning::Decimal(_)) => {
-                fours.iter().try_for_each(|b| take(b, scale.node(i32::from_le_bytes(*b).into(), places)))
-            }
-            (Type::FIXED_LEN_BYTE_ARRAY, Meaning::Decimal(_)) => {
-                bytes.chunks_exact(self.length.max(1)).try_for_each(|b| {
-                    let unscaled = i64::try_from(types::unscaled(b)?).ok();
-                    take(b, unscaled.and_then(|unscaled| scale.node(unscaled, places)))
-                })
-            }
-            _ => bytes.chunks_exact(self.width().max(1)).try_for_each(|b| take(b, None)),
-        }
-    }
-
-    /// What any number of bytes say.
-    pub(super) fn bytes(self, value: &[u8]) -> Option<Value<'_>> {
-        match self.meaning {
-            Meaning::Decimal(places) => Some(Value::decimal(types::unscaled(value)?, places)),
-            _ => Some(Value::Bytes(value)),
-        }
-    }
-}
 
 /// The rest of a column chunk.
 pub(super) struct Pages<'f> {
@@ -323,24 +229,4 @@ impl<'f> Pages<'f> {
         self.dictionary = Some(entries as usize);
         Ok(())
     }
-}
-
-/// The value that begins at a byte, and where it ends.
-#[inline]
-fn plain(bytes: &[u8], from: usize, stored: Stored) -> Option<(Value<'_>, usize)> {
-    let rest = bytes.get(from..)?;
-    let four = || Some((*rest.first_chunk::<4>()?, from + 4));
-    let eight = || Some((*rest.first_chunk::<8>()?, from + 8));
-    Some(match stored.physical {
-        Type::BYTE_ARRAY => {
-            let len = usize::try_from(u32::from_le_bytes(four()?.0)).ok()?;
-            (stored.bytes(rest.get(4..)?.get(..len)?)?, from + 4 + len)
-        }
-        Type::FIXED_LEN_BYTE_ARRAY => (stored.bytes(rest.get(..stored.length)?)?, from + stored.length),
-        Type::INT32 => four().and_then(|(b, end)| Some((stored.narrow(i32::from_le_bytes(b))?, end)))?,
-        Type::INT64 => eight().and_then(|(b, end)| Some((stored.wide(i64::from_le_bytes(b))?, end)))?,
-        Type::FLOAT => four().map(|(b, end)| (Value::Single(f32::from_le_bytes(b)), end))?,
-        Type::DOUBLE => eight().map(|(b, end)| (Value::Double(f64::from_le_bytes(b)), end))?,
-        Type::BOOLEAN | Type::INT96 => return None,
-    })
 }

@@ -765,7 +765,7 @@ fn amounts_as_in_text() {
                 point(narrow(i).into(), 1),
                 point(long(i), 10),
                 format!("{:e}", float(i)),
-                format!("{:e}", float(i) as f32 % 1e30),
+                format!("{:e}", (float(i) % 1e30) as f32),
             ];
             let cells = cells.map(|cell| if there(i) { cell } else { String::new() });
             text += &format!("{},{}\n", ["a", "b"][i % 2], cells.join(","));
@@ -804,7 +804,7 @@ fn amounts_as_in_text() {
             put::<FixedLenByteArrayType>(group, &each(rows, &there, |i| be(narrow(i).into(), 5).into()));
             put::<FixedLenByteArrayType>(group, &each(rows, &there, |i| be(long(i), 16).into()));
             put::<DoubleType>(group, &each(rows, &there, float));
-            put::<FloatType>(group, &each(rows, &there, |i| float(i) as f32 % 1e30));
+            put::<FloatType>(group, &each(rows, &there, |i| (float(i) % 1e30) as f32));
         });
         let [a, b] = [&csv, &parquet].map(|path| codes(&read(&with, path, &Means::default()).unwrap()));
         assert_eq!(a.len(), rows);
