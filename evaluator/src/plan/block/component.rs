@@ -146,7 +146,7 @@ mod tests {
                 counts[other] += sign * part;
                 let noisy = Component::apply(&both, &frame, counts).unwrap();
                 // Noise away from zero: what is added in a contrast, and what is taken off.
-                let plus = |at: usize| (at / 4 == 0) == (at % 4 == 0);
+                let plus = |at: usize| (at < 4) == at.is_multiple_of(4);
                 let noisy = noisy.iter().enumerate().map(|(at, v)| v + if plus(at) { tail } else { -tail });
                 let published = Component::publish(&both, &frame, noisy.collect()).unwrap();
                 reached = published.iter().map(|v| v.unsigned_abs()).max().unwrap().max(reached);
