@@ -16,7 +16,10 @@ pub(super) fn text(copies: &Copies, currency: Currency, targets: usize) -> Strin
         .map(|(at, ((plan, cost), margin))| {
             let mut row = vec![
                 plan.recipient().unwrap_or_default().to_owned(),
-                format!("{} of {}", output::spent(cost.total), plan.budget.shown()),
+                match (output::spent(cost.total), plan.budget.shown()) {
+                    (spent, all) if spent == all => all,
+                    (spent, all) => format!("{spent} of {all}"),
+                },
                 half(margin),
             ];
             row.extend(copies.sums.get(at).into_iter().flatten().map(|(_, sum)| half(sum)));
@@ -32,10 +35,15 @@ pub(super) fn text(copies: &Copies, currency: Currency, targets: usize) -> Strin
         if let [_] = &*copies.plans { "1 copy".into() } else { format!("{} copies", copies.plans.len()) };
     let mut out = format!("\n{count}, {}\n\n", copies.mode().map_or("", Mode::name));
     let of_sums: Vec<String> = sums.iter().map(|(name, _)| format!("of SUM({name})")).collect();
-    let mut head = vec!["recipient", &alone, "95 % margin of the worst cell"];
+    // Beside those of sums a heading of all margins would be too wide.
+    let of_counts = if of_sums.is_empty() { "95 % margin of the worst cell" } else { "of counts" };
+    let mut head = vec!["recipient", &alone, of_counts];
     head.extend(of_sums.iter().map(String::as_str));
     head.extend((targets > 0).then_some("targets met"));
     out.push_str(&columns(&head, &rows));
+    if !of_sums.is_empty() {
+        out.push_str("  (of counts, of sums: the 95 % margin of the worst cell)\n");
+    }
     out.push_str(match copies.mode() {
         Some(Mode::Shifted { .. }) => {
             "  (the tables above are of the most precise copy and leave its centre out; the\n  margins here allow for it)\n"

@@ -331,7 +331,7 @@ fn packed(frame: &Frame, noise: Noise, subject: &Subject, m: &Measurement) -> f6
     };
     let tail = noise.reach(m.scale.to_f64(), libm::log(values + 2.0));
     let count = COUNT * subject.most(1);
-    let counts = m.block.largest(frame, count, 0).unwrap_or(count) as f64 / (spread * spread);
+    let counts = m.block.largest(frame, count, 0).unwrap_or(count) as f64;
     // A bit for the sign.
     let bits = libm::ceil(libm::log2((tail * spread).max(counts) + 1.0)) + 1.0;
     1.0 + values * bits / 8.0

@@ -86,19 +86,15 @@ fn other_numbers(plan: &Plan, spec: &Spec) -> Option<String> {
     let there: Vec<&Arc<Quantity>> = plan.channels.iter().filter_map(|c| c.subject.quantity()).collect();
     let weight = |q: &&Arc<Quantity>| q.weighing == Weighing::Weight;
     let own = here.iter().map(|sum| &sum.quantity);
-    let differs = own
-        .clone()
-        .find(|own| there.iter().any(|q| q.name.eq_ignore_ascii_case(&own.name) && !q.is_alike(own)));
-    if let Some(own) = differs {
-        return Some(format!(
-            "both have {}, and its bounds, its steps, its unit, what is done with rows without a value or its weighing differ",
-            own.name
-        ));
+    let differs = |own: &Arc<Quantity>| {
+        let how = there.iter().filter(|q| q.name.eq_ignore_ascii_case(&own.name)).find_map(|q| q.unlike(own));
+        how.map(|how| format!("both have {}, and {how}", own.name))
+    };
+    if let Some(why) = own.clone().find_map(differs) {
+        return Some(why);
     }
     match (there.iter().copied().find(weight), own.clone().find(weight)) {
-        (Some(one), Some(other)) => {
-            (!one.is_alike(other)).then(|| "they weigh rows by different numbers".into())
-        }
+        (Some(one), Some(other)) => one.unlike(other).map(|_| "they weigh rows by different numbers".into()),
         (None, None) => None,
         _ => Some("one of them weighs rows, and the other does not".into()),
     }

@@ -2,7 +2,7 @@
 //!
 //! The values of a measurement depend on the data only through the number of rows n: a table, a signed sum of pairs or a
 //! coefficient has none beyond n, a row of factors none beyond n times its largest factor, and the contrasts of
-//! a component over k dimensions none beyond `2^k` times the scaled counts. Noise adds its tail: beyond 20 standard deviations of
+//! a component none beyond n times its scale, as they are signed sums of different cells. Noise adds its tail, in a contrast over k dimensions `2^k` times: beyond 20 standard deviations of
 //! a Gaussian, or 200 scales of a Laplace law, lies less than 1e-80. So a plan that has room for [`ROWS`] rows is made without data, and
 //! the real number of rows is held against it before anything is charged.
 

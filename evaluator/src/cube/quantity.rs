@@ -191,8 +191,15 @@ impl Quantity {
         Ok(())
     }
 
+    /// In what it is another number than one of its name, if so: what is told of both is never taken together.
+    pub fn unlike(&self, other: &Quantity) -> Option<&'static str> {
+        const HOW: &str =
+            "its bounds, its steps, its unit, what is done with rows without a value or its weighing differ";
+        (!self.is_alike(other)).then_some(HOW)
+    }
+
     /// Whether it is the same number by the same bounds and steps: all but what is said for people.
-    pub fn is_alike(&self, other: &Quantity) -> bool {
+    pub(crate) fn is_alike(&self, other: &Quantity) -> bool {
         let bounds = |q: &Quantity| (q.low, q.high, q.step, q.places, q.missing, q.weighing, q.from);
         bounds(self) == bounds(other)
             && self.unit == other.unit

@@ -2,7 +2,7 @@
 
 use super::Table;
 use crate::answer::{AnswerError, Answers, Evaluator, QueryError};
-use crate::cube::{NoValue, Weighing};
+use crate::cube::{MeasuredFrom, NoValue, Weighing};
 use crate::plan::Subject;
 use crate::recover::RecoverError;
 use crate::render::{self, ResultFigure};
@@ -72,7 +72,11 @@ impl Answers {
             });
             let square = plan.channel(&Subject::Squares(quantity.clone())).is_some();
             let variances = if square { " VAR_POP, VAR_SAMP and STDDEV of it are told, too." } else { "" };
-            let note = format!("{}{variances}{counted}", quantity.note());
+            let means = match quantity.from {
+                MeasuredFrom::Middle => "",
+                MeasuredFrom::Zero => " It is measured from zero: means are told of tables that have counts.",
+            };
+            let note = format!("{}{means}{variances}{counted}", quantity.note());
             out.push(DescribedAmount {
                 name: quantity.name.clone(),
                 weighing: quantity.weighing,

@@ -75,10 +75,24 @@ impl Asker<'_> {
             let zero = Quantity { from: MeasuredFrom::Zero, ..(**q).clone() };
             if out(&zero) { Arc::new(zero) } else { q.clone() }
         };
-        let quantities: Vec<_> = self.spec.amounts.iter().map(|a| as_out(&a.quantity)).collect();
-        let (cube, name, sql) = (self.spec.cube.clone(), self.spec.name.clone(), sql.to_owned());
-        let asked = OfSums { cube, quantities, name, sql };
-        Ok(asked.read()?.is_some().then_some(asked))
+        let own: Vec<_> = self.spec.amounts.iter().map(|a| a.quantity.clone()).collect();
+        let as_out: Vec<_> = own.iter().map(as_out).collect();
+        let asked = |quantities| OfSums {
+            cube: self.spec.cube.clone(),
+            quantities,
+            name: self.spec.name.clone(),
+            sql: sql.to_owned(),
+        };
+        let both = as_out != own;
+        let (own, as_out) = (asked(own), asked(as_out));
+        if as_out.read()?.is_none() {
+            return Ok(None);
+        }
+        // Where both are out they are different sums, and those that are known better answer.
+        let releases: Vec<&Answers> = self.releases.iter().collect();
+        let better =
+            both && own.reach(&releases, self.args.level)? < as_out.reach(&releases, self.args.level)?;
+        Ok(Some(if better { own } else { as_out }))
     }
 
     /// Answers it as well as asked.

@@ -1,8 +1,8 @@
 //! What rows have of numbers, in exports: the tables of sums, and beside the counts of a table its sums and means.
 
-use crate::answer::{AnswerError, Answers, Options, QueryError};
+use crate::answer::{AnswerError, Answers, Group, Options, QueryError};
 use crate::cli::Failure;
-use crate::cube::{Cuboid, Level, NoValue, Weighing};
+use crate::cube::{Cuboid, Filter, Level, NoValue, Weighing};
 use crate::plan::Plan;
 use crate::render::{Caveat, ResultCell, ResultFigure};
 use crate::sql::{quoted, quoted_level};
@@ -99,6 +99,18 @@ impl<'a> SummedBeside<'a> {
             out.push(TidyMeasure { name, unit, cells: cells.collect(), caveats });
         }
         Ok(out)
+    }
+
+    /// The counts of a table; `None` where it tells sums alone, which are `beside`.
+    pub(super) fn counts(
+        &self,
+        levels: &[Level],
+        beside: &[TidyMeasure],
+    ) -> Result<Option<Vec<Group>>, Failure> {
+        match self.answers.evaluator().aggregate(&Filter::everything(), levels) {
+            Err(AnswerError::NotHeld { .. }) if !beside.is_empty() => Ok(None),
+            groups => Ok(Some(groups?)),
+        }
     }
 
     /// What the number of rows in a cell is called: COUNT(*) where nothing weighs them.

@@ -17,7 +17,7 @@ pub(super) mod tidy;
 
 use super::{Failure, Outcome, output, terminal};
 use crate::answer::{Answers, Group};
-use crate::cube::{Cube, Cuboid, Filter, Level};
+use crate::cube::{Cube, Cuboid, Level, odometer};
 use crate::release::Release;
 use crate::render::{self, ColumnKind, Cuts, ResultCell, ResultColumn, ResultTable};
 use crate::watch::Watch;
@@ -160,14 +160,16 @@ pub(crate) fn run(args: &Args, watch: &Watch) -> Outcome {
 fn one(args: &Args, answers: &Answers) -> Outcome {
     let group_by = table(answers.cube(), args.table.as_deref().unwrap_or("total"))?;
     whole(answers.cube(), &group_by)?;
-    let groups = answers.evaluator().aggregate(&Filter::everything(), &group_by)?;
-    let estimates: Vec<f64> = groups.iter().map(|g| g.estimate).collect();
     let summed = SummedBeside::new(answers)?;
     let beside = summed.beside(&group_by, args.level)?;
-    let finish =
-        |how| Finisher::new(answers, how, std::slice::from_ref(&group_by))?.table(&group_by, &estimates);
-    let finished = args.finish.map(finish).transpose()?;
-    let mut result = result(answers.cube(), &group_by, &groups, finished.as_deref(), args.level);
+    let groups = summed.counts(&group_by, &beside)?;
+    let finish = |(how, groups): (Finish, &Vec<Group>)| {
+        let estimates: Vec<f64> = groups.iter().map(|g| g.estimate).collect();
+        Finisher::new(answers, how, std::slice::from_ref(&group_by))?.table(&group_by, &estimates)
+    };
+    let finished = args.finish.zip(groups.as_ref()).map(finish).transpose()?;
+    let how = args.finish.filter(|_| finished.is_some());
+    let mut result = result(answers.cube(), &group_by, groups.as_deref(), finished.as_deref(), args.level);
     let counted = beside.is_empty();
     let of_rows = summed.of_rows();
     if of_rows != "COUNT(*)" {
@@ -200,7 +202,7 @@ fn one(args: &Args, answers: &Answers) -> Outcome {
             .for_each(|c| c.name = "estimate".into());
         let mut more = serde_json::Map::new();
         more.insert("release".into(), answers.name().into());
-        if let Some(finish) = args.finish {
+        if let Some(finish) = how {
             let about = serde_json::json!({
                 "column": FINISHED, "method": finish.name(), "biased": true,
                 "note": "for display only: intervals are those of the unbiased estimates",
@@ -210,7 +212,7 @@ fn one(args: &Args, answers: &Answers) -> Outcome {
         return output::json(&(render::json(&result, &more)? + "\n"));
     }
     let mut text = render::table_within(&result, terminal::width());
-    if let Some(finish) = args.finish {
+    if let Some(finish) = how {
         text.push_str(&format!("\n{FINISHED}: {}\n", finish.note()));
     }
     output::print(&text)
@@ -292,10 +294,11 @@ pub fn table(cube: &Cube, names: &str) -> Result<Vec<Level>, Failure> {
     Ok(out)
 }
 
+/// A table's cells, one beside the other, with their counts where it has any.
 fn result(
     cube: &Cube,
     group_by: &[Level],
-    groups: &[Group],
+    groups: Option<&[Group]>,
     finished: Option<&[u64]>,
     level: f64,
 ) -> ResultTable {
@@ -304,29 +307,25 @@ fn result(
         kind: ColumnKind::of_level(level.of(cube)),
     };
     let mut columns: Vec<ResultColumn> = group_by.iter().map(label).collect();
+    let mut counts = groups.map(|groups| tidy::figures(groups, level).into_iter());
     if finished.is_some() {
         columns.push(ResultColumn { name: FINISHED.into(), kind: ColumnKind::Integer });
     }
-    columns.push(ResultColumn { name: "count".into(), kind: ColumnKind::Figure });
-    let rows = groups
-        .iter()
-        .zip(tidy::figures(groups, level))
-        .enumerate()
-        .map(|(i, (g, figure))| {
-            let mut row: Vec<ResultCell> = group_by
-                .iter()
-                .zip(&g.nodes)
-                .map(|(level, &n)| {
-                    let labels = &level.of(cube).labels;
-                    ResultCell::Label(labels.get(n as usize).cloned().unwrap_or_default())
-                })
-                .collect();
-            if let Some(count) = finished.and_then(|f| f.get(i)) {
-                row.push(ResultCell::Label(count.to_string()));
-            }
-            row.push(ResultCell::Figure(figure));
-            row
-        })
-        .collect();
+    if counts.is_some() {
+        columns.push(ResultColumn { name: "count".into(), kind: ColumnKind::Figure });
+    }
+    let size = |at: usize| group_by[at].of(cube).len();
+    let mut nodes = vec![0u32; group_by.len()];
+    let rows = (0..(0..group_by.len()).map(size).product()).map(|cell: usize| {
+        let label = |(level, &node): (&Level, &u32)| {
+            ResultCell::Label(level.of(cube).labels.get(node as usize).cloned().unwrap_or_default())
+        };
+        let mut row: Vec<ResultCell> = group_by.iter().zip(&nodes).map(label).collect();
+        row.extend(finished.and_then(|f| f.get(cell)).map(|count| ResultCell::Label(count.to_string())));
+        row.extend(counts.as_mut().and_then(Iterator::next).map(ResultCell::Figure));
+        odometer::next(&mut nodes, size);
+        row
+    });
+    let rows = rows.collect();
     ResultTable::new(columns, rows, level)
 }

@@ -6,7 +6,7 @@ use super::amounts::{self, SummedBeside, TidyMeasure};
 use super::finished::Finisher;
 use super::parting;
 use crate::answer::{Answers, Group, whole_ends};
-use crate::cube::{Filter, Legend, Level};
+use crate::cube::{Legend, Level};
 use crate::law::ErrorLaw;
 use crate::recover::Source;
 use crate::render::{Caveat, ColumnKind, Cuts, ResultFigure, csv_field};
@@ -138,14 +138,7 @@ impl Tidy {
         let beside = summed.beside(levels, level)?;
         let notes = if beside.is_empty() { Vec::new() } else { summed.notes().collect() };
         let parts = if beside.is_empty() { parting::parts(cube, levels, asked.most) } else { Vec::new() };
-        let groups = match answers.evaluator() {
-            _ if !parts.is_empty() => Some(Vec::new()),
-            evaluator => match evaluator.aggregate(&Filter::everything(), levels) {
-                // Its sums may have been asked for without its counts.
-                Err(_) if !beside.is_empty() => None,
-                groups => Some(groups?),
-            },
-        };
+        let groups = if parts.is_empty() { summed.counts(levels, &beside)? } else { Some(Vec::new()) };
         let finish = |(f, groups): (&Finisher, &Vec<Group>)| {
             let estimates: Vec<f64> = groups.iter().map(|g| g.estimate).collect();
             if parts.is_empty() { f.table(levels, &estimates) } else { Ok(Vec::new()) }

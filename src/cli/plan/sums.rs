@@ -3,9 +3,10 @@
 use crate::audit::wrap;
 use crate::cli::output::figure;
 use crate::compile::Job;
-use crate::cube::Weighing;
+use crate::cube::{Frame, Weighing};
 use crate::plan::Subject;
 use crate::planner::Planned;
+use crate::planner::capacity::most_rows;
 use crate::preview::grouped;
 use crate::preview::sums::{OF_ROWS, each, errors, spread};
 use crate::release::Currency;
@@ -53,9 +54,8 @@ pub(super) fn text(spec: &Spec, planned: &Planned) -> String {
             if let Some((least, most)) = e.mean {
                 let rows = grouped(OF_ROWS.into());
                 let (least, most) = (figure(least), figure(most));
-                out.push_str(&format!(
-                    "    of a mean of {rows} rows {least} to {most}{unit}, by how large it is\n"
-                ));
+                let line = format!("of a mean of {rows} rows {least} to {most}{unit}, by how large it is");
+                out.push_str(&format!("    {}\n", wrap(&line, 76, 6)));
             }
         }
     }
@@ -82,7 +82,23 @@ pub(super) fn text(spec: &Spec, planned: &Planned) -> String {
         );
         out.push_str(&format!("{}\n", wrap(&text, 80, 2)));
     }
-    out + &medians(spec)
+    out + &room(spec, planned) + &medians(spec)
+}
+
+/// Of so many rows integers have room, whatever the spec: nothing is said.
+const PLENTY: u64 = 1 << 40;
+
+/// How many rows the plan has room for, where sums leave room for few.
+fn room(spec: &Spec, planned: &Planned) -> String {
+    if planned.sums.is_empty() {
+        return String::new();
+    }
+    let most = most_rows(&planned.plan, &Frame::new(&spec.cube, &planned.plan.levels));
+    if most >= PLENTY {
+        return String::new();
+    }
+    let text = format!("room for {} rows: of more nothing is released, and nothing charged", grouped(most));
+    format!("{}\n", wrap(&text, 80, 2))
 }
 
 /// Sums do not tell medians, and bins do.

@@ -94,3 +94,19 @@ fn sums_of_coarser_levels_alone() {
     let plan = choose(&request, Look::Needed).unwrap().planned.plan.clone();
     assert!(largest(plan.rows()).is_some() && largest(&plan.channels[1]).is_some());
 }
+
+/// Nearly ten million steps, the most that a default has, in a table of usual size: by the optimal strategy, for a billion rows.
+#[test]
+fn default_steps_have_room() {
+    let text = "name = \"m\"\ntitle = \"M\"\n[data]\npath = \"rows.csv\"\n[privacy]\nunit = \"row\"\nrho = \"1/2\"\n\
+                [[dimension]]\nname = \"a\"\ncodes = 16\n[[dimension]]\nname = \"b\"\ncodes = 15\n\
+                [[amount]]\nname = \"pay\"\nlow = 0\nhigh = 99_999\n[[table]]\nof = [\"a\", \"b\"]\nsum = [\"pay\"]\n\
+                [strategy]\nmeasure = \"residual\"\n";
+    let read = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+    let spec = crate::spec::parse(text, Path::new("m.toml"), read).unwrap_or_else(|e| panic!("{e}"));
+    let request = spec.request().unwrap();
+    assert_eq!(request.sums[0].quantity.steps(), 9_999_900);
+    let plan = &choose(&request, Look::Needed).unwrap().planned.plan;
+    let most = crate::planner::capacity::most_rows(plan, &Frame::new(&request.cube, &plan.levels));
+    assert!((1 << 30..1 << 34).contains(&most), "{most}");
+}

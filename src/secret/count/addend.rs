@@ -104,13 +104,26 @@ impl Addend {
         i64::try_from(added).ok()
     }
 
-    /// What each of these rows adds: nearly always all have a value within the bounds.
-    pub(super) fn fill<'a>(self, adds: impl Iterator<Item = &'a mut i64>, codes: &[u32]) {
-        match self.what {
-            What::Values { times, least } if codes.iter().all(|&code| u64::from(code) <= self.most) => {
-                adds.zip(codes).for_each(|(adds, &code)| *adds = times * i64::from(code) + least);
+    /// What each of these rows adds, as number `at` of the `many` things that a row adds. Nearly always all have a value within the bounds.
+    pub(super) fn fill(self, adds: &mut [i64], (at, many): (usize, usize), codes: &[u32]) {
+        fn all(adds: &mut [i64], (at, many): (usize, usize), codes: &[u32], add: impl Fn(u32) -> i64) {
+            for (adds, &code) in adds.chunks_exact_mut(many.max(1)).zip(codes) {
+                adds[at] = add(code);
             }
-            _ => adds.zip(codes).for_each(|(adds, &code)| *adds = self.of(code.into())),
+        }
+        let to = (at, many);
+        let largest = codes.iter().fold(0, |largest, &code| largest.max(code));
+        // Of no more than 2^24 steps nothing overflows.
+        let reach = self.most as i64;
+        match self.what {
+            What::Values { times, least } if u64::from(largest) <= self.most => {
+                all(adds, to, codes, |code| times.wrapping_mul(code.into()).wrapping_add(least));
+            }
+            What::Squares if u64::from(largest) <= self.most => all(adds, to, codes, |code| {
+                let twice = (2 * i64::from(code)).wrapping_sub(reach);
+                twice.wrapping_mul(twice).wrapping_mul(2).wrapping_sub(reach.wrapping_mul(reach))
+            }),
+            _ => all(adds, to, codes, |code| self.of(code.into())),
         }
     }
 

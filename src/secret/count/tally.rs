@@ -121,7 +121,7 @@ impl Take for Tally<'_> {
         self.rows += chunk.len() as u64;
         let added = self.layouts.added.len();
         for (at, addend) in self.layouts.added.iter().enumerate() {
-            addend.fill(self.adds.iter_mut().skip(at).step_by(added), chunk.nodes(addend.column));
+            addend.fill(&mut self.adds, (at, added), chunk.nodes(addend.column));
         }
         let Some(index) = self.index.get_mut(..chunk.len()) else { return };
         for (at, (layout, narrow)) in self.layouts.tables.iter().zip(&mut self.narrow).enumerate() {

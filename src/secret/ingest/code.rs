@@ -255,15 +255,10 @@ impl<'s> Coder<'s> {
         self.scale()?.of_double(bits)
     }
 
-    /// Whether it makes nodes of numbers at once.
-    #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
-    pub(super) fn is_of_amounts(&self) -> bool {
-        self.scale().is_some()
-    }
-
     /// What makes nodes of numbers at once; none where some numbers are no values.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
     #[inline]
-    fn scale(&self) -> Option<&Scale<'s>> {
+    pub(super) fn scale(&self) -> Option<&Scale<'s>> {
         match &self.domain {
             Domain::Amount(scale) if self.absent.is_empty() => Some(scale),
             _ => None,

@@ -320,12 +320,10 @@ fn numbers_differ(one: &Query, other: &Query) -> Option<String> {
     }
     let pairs = one.aggregates.iter().zip(&other.aggregates).map(|(a, b)| (&a.subject, &b.subject));
     let (a, b) = pairs.into_iter().find(|(a, b)| !a.is_alike(b))?;
-    Some(match (a.quantity(), b.quantity()) {
-        (Some(a), Some(b)) if a.name.eq_ignore_ascii_case(&b.name) => format!(
-            "do not add up one {}: its bounds, its steps, its unit, what is done with rows without a value or its weighing differ",
-            a.name
-        ),
-        _ => "weigh rows by different numbers, or one of them by none".into(),
+    let of_name = a.quantity().zip(b.quantity()).filter(|(a, b)| a.name.eq_ignore_ascii_case(&b.name));
+    Some(match of_name.and_then(|(a, b)| Some((a, a.unlike(b)?))) {
+        Some((a, how)) => format!("do not add up one {}: {how}", a.name),
+        None => "weigh rows by different numbers, or one of them by none".into(),
     })
 }
 

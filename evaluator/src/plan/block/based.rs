@@ -196,7 +196,8 @@ impl Kind for Based {
             let (counts, noises) = match told {
                 Telling::Basis(basis) => (basis.largest(), 1),
                 Telling::Weights(weights) => weights.largest(),
-                Telling::Siblings => (2, 2),
+                // Of different cells, which together have no more than all rows.
+                Telling::Siblings => (1, 2),
             };
             (most, noise) = (most.checked_mul(counts)?, noise.checked_mul(noises)?);
         }
@@ -285,7 +286,7 @@ mod tests {
         assert_eq!(Based::sensitivity(&block, &frame, Noise::Laplace), None);
         assert_eq!(Based::copies(&block, &frame), vec![1; 18]);
         assert_eq!(Based::noises(&block, &frame), 18);
-        assert_eq!(Based::largest(&block, &frame, 10, 7), Some((10 * 6 * 5 + 7) * 4));
+        assert_eq!(Based::largest(&block, &frame, 10, 7), Some(10 * 6 * 5 + 7 * 4));
         assert!(Based::apply(&block, &frame, vec![i64::MAX; 24]).is_none());
     }
 

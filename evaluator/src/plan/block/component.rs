@@ -51,10 +51,11 @@ impl Kind for Component {
         if noise.squares() { Some(|n| (n * (n - 1), -n)) } else { None }
     }
 
-    /// Scaled counts, and the differences of differences of all.
+    /// Scaled counts, and the differences of differences of all: signed sums of `2^k` different cells. A row is in one of these, so all of them together are no more
+    /// than the rows; their noises may add up.
     fn largest(data: &Cuboid, frame: &Frame, rows: u128, tail: u128) -> Option<u128> {
         let scaled = rows.checked_mul(component_scale(frame, data)?)?;
-        scaled.checked_add(tail)?.checked_mul(1u128.checked_shl(data.len() as u32)?)
+        scaled.checked_add(tail.checked_mul(1u128.checked_shl(data.len() as u32)?)?)
     }
 
     fn unit(data: &Cuboid, frame: &Frame) -> Option<f64> {
@@ -124,6 +125,36 @@ pub fn component_norm(frame: &Frame, cuboid: &Cuboid) -> Option<u128> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cube::{Cube, Dimension};
+
+    /// A thousand rows in whichever cells: nothing on the way is larger than said, and with all rows in one cell and noise at its worst something is as large.
+    #[test]
+    fn nothing_is_larger() {
+        let labels = |n: usize| (0..n).map(|i| i.to_string()).collect();
+        let cube =
+            Cube { dimensions: vec![Dimension::plain("a", labels(3)), Dimension::plain("b", labels(4))] };
+        let frame = Frame::new(&cube, &[vec![0, 1], vec![0, 1]]);
+        let both = Cuboid::new(vec![(0, 1), (1, 1)]);
+        let (rows, tail) = (1000i64, 7i64);
+        let most = Component::largest(&both, &frame, rows as u128, tail as u128);
+        assert_eq!(most, Some(1000 * 12 + 7 * 4));
+        let mut reached = 0;
+        for (one, other) in (0..12).flat_map(|one| (0..12).map(move |other| (one, other))) {
+            for (part, sign) in [(0, 1), (250, 1), (250, -1), (500, -1)] {
+                let mut counts = vec![0; 12];
+                counts[one] += rows - part;
+                counts[other] += sign * part;
+                let noisy = Component::apply(&both, &frame, counts).unwrap();
+                // Noise away from zero: what is added in a contrast, and what is taken off.
+                let plus = |at: usize| (at < 4) == at.is_multiple_of(4);
+                let noisy = noisy.iter().enumerate().map(|(at, v)| v + if plus(at) { tail } else { -tail });
+                let published = Component::publish(&both, &frame, noisy.collect()).unwrap();
+                reached = published.iter().map(|v| v.unsigned_abs()).max().unwrap().max(reached);
+                assert!(u128::from(reached) <= most.unwrap(), "{one} {other} {part}");
+            }
+        }
+        assert_eq!(u128::from(reached), most.unwrap());
+    }
 
     #[test]
     fn group_norms() {

@@ -1,68 +1,15 @@
 //! What becomes of a column's cells: nodes, codes of texts, or identifiers of units.
 
-use super::super::amount::Factor;
+use super::super::amount::{Factor, Scale};
 use super::super::chunk::Chunk;
 use super::super::code::Coder;
 use super::super::error::Fault;
 use super::super::fields::{UnitField, order_of, unit_of};
 use super::super::unit::order::KEY;
-use super::types::write_decimal;
-use crate::calendar;
+use super::stored::{Stored, Value};
 use crate::spec;
 use std::collections::HashMap;
-use std::io::Write;
 use zeroize::{Zeroize, Zeroizing};
-
-/// A value as the file holds it.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Value<'p> {
-    Null,
-    Bytes(&'p [u8]),
-    Flag(bool),
-    Whole(i64),
-    Unsigned(u64),
-    /// Days since 1970-01-01.
-    Day(i64),
-    /// Seconds since the beginning of that day, and billionths of one.
-    Time(i64, i64),
-    /// The bytes of a whole number, and how many of its digits are behind the point. As bytes, for they need no room to be placed well.
-    Decimal([u8; 16], u8),
-    /// As the file has it: it is its shortest text ([`Value::write`]), and nothing is reckoned with it but by its bits, in whole numbers.
-    Single(f32),
-    /// Likewise.
-    Double(f64),
-}
-
-impl Value<'_> {
-    pub(super) fn decimal(unscaled: i128, places: u8) -> Value<'static> {
-        Value::Decimal(unscaled.to_be_bytes(), places)
-    }
-
-    /// As text: whole numbers in decimal, decimals with all their digits, fractions with the fewest digits that mean the same number.
-    fn write(self, to: &mut Vec<u8>) {
-        to.clear();
-        // Writing into a vector cannot fail.
-        let _ = match self {
-            Value::Null => Ok(()),
-            Value::Bytes(bytes) => to.write_all(bytes),
-            Value::Flag(v) => write!(to, "{v}"),
-            Value::Whole(v) => write!(to, "{v}"),
-            Value::Unsigned(v) => write!(to, "{v}"),
-            Value::Day(v) => write!(to, "{}", calendar::written(v)),
-            Value::Time(seconds, nanos) => {
-                let (day, clock) =
-                    (calendar::written(seconds.div_euclid(86_400)), seconds.rem_euclid(86_400));
-                write!(to, "{day}T{:02}:{:02}:{:02}.{nanos:09}", clock / 3600, clock / 60 % 60, clock % 60)
-            }
-            Value::Decimal(bytes, places) => {
-                write_decimal(i128::from_be_bytes(bytes), places, to);
-                Ok(())
-            }
-            Value::Single(v) => write!(to, "{v:?}"),
-            Value::Double(v) => write!(to, "{v:?}"),
-        };
-    }
-}
 
 /// Where cells go.
 #[derive(Clone, Copy)]
@@ -300,46 +247,47 @@ impl<'f> Cells<'f> {
         Some(())
     }
 
-    /// Whether they are values of an amount, most of which need not be written as text.
-    pub(super) fn is_of_amounts(&self) -> bool {
-        matches!(self.to, To::Dimension(_, coder) if coder.is_of_amounts())
+    /// What makes nodes of most values without writing them as text, where they are values of an amount.
+    pub(super) fn scale(&self) -> Option<&'f Scale<'f>> {
+        let To::Dimension(_, coder) = self.to else { return None };
+        coder.scale()
     }
 
     /// The rows from `row` on are these values of an amount: those that are nodes at once, then the others.
-    pub(super) fn amounts<'p, const N: usize>(
+    pub(super) fn amounts(
         &mut self,
         chunk: &mut Chunk,
         row: usize,
-        bytes: &'p [[u8; N]],
-        value: impl Fn(&'p [u8; N]) -> Option<Value<'p>>,
+        (scale, stored): (&Scale<'_>, Stored),
+        bytes: &[u8],
     ) -> Option<()> {
-        let To::Dimension(dimension, coder) = self.to else { return None };
-        let mut others = Vec::new();
-        let out = chunk.nodes_mut(dimension).get_mut(row..row + bytes.len())?;
-        for (at, (node, bytes)) in out.iter_mut().zip(bytes).enumerate() {
-            match at_once(coder, value(bytes)?) {
+        let To::Dimension(dimension, _) = self.to else { return None };
+        let mut others: Vec<(usize, &[u8])> = Vec::new();
+        let mut out = chunk.nodes_mut(dimension).get_mut(row..)?.iter_mut().enumerate();
+        stored.nodes(scale, bytes, |bytes, found| {
+            let (at, node) = out.next()?;
+            match found {
                 Some(found) => *node = found,
-                None => others.push(at),
+                None => others.push((at, bytes)),
             }
-        }
-        others.into_iter().try_for_each(|at| self.value(chunk, row + at, value(bytes.get(at)?)?))
+            Some(())
+        })?;
+        others.into_iter().try_for_each(|(at, bytes)| self.value(chunk, row + at, stored.read(bytes)?))
     }
 
     /// Adds these values of an amount to the dictionary.
-    pub(super) fn amount_entries<'p, const N: usize>(
+    pub(super) fn amount_entries(
         &mut self,
-        bytes: &'p [[u8; N]],
-        value: impl Fn(&'p [u8; N]) -> Option<Value<'p>>,
+        (scale, stored): (&Scale<'_>, Stored),
+        bytes: &[u8],
     ) -> Option<()> {
-        let To::Dimension(_, coder) = self.to else { return None };
-        self.nodes.reserve(bytes.len());
-        for bytes in bytes {
-            match at_once(coder, value(bytes)?) {
+        stored.nodes(scale, bytes, |bytes, found| {
+            match found {
                 Some(node) => self.nodes.push(node),
-                None => self.entry(value(bytes)?),
+                None => self.entry(stored.read(bytes)?),
             }
-        }
-        Some(())
+            Some(())
+        })
     }
 
     fn order(&mut self, chunk: &mut Chunk, row: usize, column: usize, key: Result<[u8; KEY], Fault>) {
@@ -380,16 +328,6 @@ impl<'f> Cells<'f> {
         let node = coder.quick(&self.text, 0, self.text.len())?;
         *known = (number, node);
         Some(node)
-    }
-}
-
-/// The node of a value of an amount, if it needs no text.
-#[inline]
-fn at_once(coder: &Coder<'_>, value: Value<'_>) -> Option<u32> {
-    match value {
-        Value::Whole(number) => coder.of_whole(number),
-        Value::Double(v) => coder.of_double(v.to_bits()),
-        _ => None,
     }
 }
 

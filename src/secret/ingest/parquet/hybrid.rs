@@ -122,7 +122,8 @@ fn unpack(bytes: &[u8], width: u32, first: usize, out: &mut [u32]) -> Option<()>
             }
         }
         _ => {
-            for (at, value) in (first..).zip(groups.as_flattened_mut()) {
+            let done = 8 * wide(bytes.get(from..)?, width, groups);
+            for (at, value) in (first + done..).zip(groups.as_flattened_mut().iter_mut().skip(done)) {
                 *value = one(bytes, width, at, mask);
             }
         }
@@ -131,6 +132,33 @@ fn unpack(bytes: &[u8], width: u32, first: usize, out: &mut [u32]) -> Option<()>
         *value = one(bytes, width, at, mask);
     }
     Some(())
+}
+
+/// Unpacks groups of eight wider values, and says how many it has: all but the last, behind which the bytes may end, and none of widths that dictionaries
+/// do not have.
+fn wide(bytes: &[u8], width: u32, groups: &mut [[u32; 8]]) -> usize {
+    /// With a width that the compiler knows shifts are constants, and nothing is checked in a group.
+    fn of<const WIDTH: usize>(bytes: &[u8], groups: &mut [[u32; 8]]) -> usize {
+        let mask = ((1u64 << WIDTH) - 1) as u32;
+        for (done, group) in groups.iter_mut().enumerate() {
+            let from = done * WIDTH;
+            let Some(bytes) = bytes.get(from..from + 7 * WIDTH / 8 + 8) else { return done };
+            for (i, value) in group.iter_mut().enumerate() {
+                let word = bytes.get(i * WIDTH / 8..).and_then(|rest| rest.first_chunk::<8>());
+                *value = word.map_or(0, |word| (u64::from_le_bytes(*word) >> (i * WIDTH % 8)) as u32 & mask);
+            }
+        }
+        groups.len()
+    }
+    macro_rules! widths {
+        ($($width:literal)*) => {
+            match width {
+                $($width => of::<$width>(bytes, groups),)*
+                _ => 0,
+            }
+        };
+    }
+    widths!(9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24)
 }
 
 /// The packed value numbered `at`.

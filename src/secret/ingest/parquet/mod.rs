@@ -6,6 +6,7 @@
 //! | `pages`, `hybrid` | what is in a column chunk |
 //! | `sizes` | how much memory pages take, before they are read |
 //! | `slow` | column chunks in rarer encodings |
+//! | `stored` | how values are stored, and what they say |
 //! | `types` | what a column's type says that it holds |
 //! | `cells` | what becomes of the cells |
 //! | `all` | every cell, for drafts of specs |
@@ -17,6 +18,7 @@ mod pages;
 mod place;
 mod sizes;
 mod slow;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -35,13 +37,14 @@ use ::parquet::file::reader::{FileReader, RowGroupReader};
 use ::parquet::file::serialized_reader::SerializedFileReader;
 use ::parquet::record::Field as Held;
 use ::parquet::schema::types::SchemaDescriptor;
-use cells::{Cells, To, Value};
-use pages::{Pages, Stored};
+use cells::{Cells, To};
+use pages::Pages;
 use place::OnDisk;
 use slow::Slow;
 use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Once};
+use stored::{Stored, Value};
 use zeroize::Zeroizing;
 
 /// A Parquet file whose footer has been read, as if it were the CSV file of the same table: a null is an empty cell, whole numbers

@@ -6,75 +6,13 @@
 
 use super::super::chunk::Chunk;
 use super::super::error::IngestError;
-use super::cells::{Cells, Value};
+use super::cells::Cells;
 use super::hybrid::Hybrid;
-use super::types::{self, Meaning};
+use super::stored::{Stored, Value, plain};
 use super::{BROKEN, UNKNOWN, undecodable};
 use ::bytes::Bytes;
 use ::parquet::basic::{Encoding, Type};
 use ::parquet::column::page::{Page, PageReader};
-
-/// How values are stored.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Stored {
-    pub physical: Type,
-    pub meaning: Meaning,
-    /// How many bytes each value has where all have as many.
-    pub length: usize,
-    pub nullable: bool,
-}
-
-impl Stored {
-    /// What four bytes say. `None` where there can be nothing.
-    pub(crate) fn narrow(self, value: i32) -> Option<Value<'static>> {
-        Some(match self.meaning {
-            Meaning::Plain => Value::Whole(value.into()),
-            Meaning::Unsigned => Value::Unsigned(value.cast_unsigned().into()),
-            Meaning::Day => Value::Day(value.into()),
-            Meaning::Time(_) | Meaning::Decimal(_) | Meaning::Nothing => return self.wide(value.into()),
-        })
-    }
-
-    /// What eight bytes say.
-    pub(crate) fn wide(self, value: i64) -> Option<Value<'static>> {
-        Some(match self.meaning {
-            Meaning::Plain => Value::Whole(value),
-            Meaning::Unsigned => Value::Unsigned(value.cast_unsigned()),
-            Meaning::Day => Value::Day(value),
-            Meaning::Time(unit) => {
-                let nanos = value.rem_euclid(unit) * (1_000_000_000 / unit);
-                Value::Time(value.div_euclid(unit), nanos)
-            }
-            Meaning::Decimal(places) => Value::decimal(value.into(), places),
-            Meaning::Nothing => return None,
-        })
-    }
-
-    /// What eight bytes say, of whole numbers or doubles.
-    fn eight(self, bytes: [u8; 8]) -> Option<Value<'static>> {
-        match self.physical {
-            Type::DOUBLE => Some(Value::Double(f64::from_le_bytes(bytes))),
-            _ => self.wide(i64::from_le_bytes(bytes)),
-        }
-    }
-
-    /// How many bytes a whole number or a double has; of others 0.
-    fn width(self) -> usize {
-        match self.physical {
-            Type::INT32 => 4,
-            Type::INT64 | Type::DOUBLE => 8,
-            _ => 0,
-        }
-    }
-
-    /// What any number of bytes say.
-    pub(super) fn bytes(self, value: &[u8]) -> Option<Value<'_>> {
-        match self.meaning {
-            Meaning::Decimal(places) => Some(Value::decimal(types::unscaled(value)?, places)),
-            _ => Some(Value::Bytes(value)),
-        }
-    }
-}
 
 /// The rest of a column chunk.
 pub(super) struct Pages<'f> {
@@ -169,16 +107,15 @@ impl<'f> Pages<'f> {
         let mut place = places.iter();
         match &mut page.values {
             Values::Places(_) if present == n => cells.places(chunk, row, places),
-            Values::Plain(from) if present == n && cells.is_of_amounts() && stored.width() > 0 => {
+            Values::Plain(from)
+                if present == n
+                    && stored.width() > 0
+                    && let Some(scale) = cells.scale() =>
+            {
                 let end = from.checked_add(n.checked_mul(stored.width())?)?;
                 let bytes = page.bytes.get(*from..end)?;
                 *from = end;
-                match stored.width() {
-                    4 => cells.amounts(chunk, row, bytes.as_chunks::<4>().0, |b| {
-                        stored.narrow(i32::from_le_bytes(*b))
-                    }),
-                    _ => cells.amounts(chunk, row, bytes.as_chunks::<8>().0, |b| stored.eight(*b)),
-                }
+                cells.amounts(chunk, row, (scale, *stored), bytes)
             }
             values => (0..n).try_for_each(|at| {
                 if present < n && levels.get(at) != Some(&1) {
@@ -277,15 +214,10 @@ impl<'f> Pages<'f> {
         }
         self.cells.new_dictionary();
         let (mut from, stored) = (0, self.stored);
-        if self.cells.is_of_amounts() && stored.width() > 0 {
+        if let Some(scale) = self.cells.scale().filter(|_| stored.width() > 0) {
             let len = (entries as usize).checked_mul(stored.width());
             let bytes = len.and_then(|len| buf.get(..len)).ok_or_else(broken)?;
-            let done = match stored.width() {
-                4 => (self.cells)
-                    .amount_entries(bytes.as_chunks::<4>().0, |b| stored.narrow(i32::from_le_bytes(*b))),
-                _ => self.cells.amount_entries(bytes.as_chunks::<8>().0, |b| stored.eight(*b)),
-            };
-            done.ok_or_else(broken)?;
+            self.cells.amount_entries((scale, stored), bytes).ok_or_else(broken)?;
             self.dictionary = Some(entries as usize);
             return Ok(());
         }
@@ -297,24 +229,4 @@ impl<'f> Pages<'f> {
         self.dictionary = Some(entries as usize);
         Ok(())
     }
-}
-
-/// The value that begins at a byte, and where it ends.
-#[inline]
-fn plain(bytes: &[u8], from: usize, stored: Stored) -> Option<(Value<'_>, usize)> {
-    let rest = bytes.get(from..)?;
-    let four = || Some((*rest.first_chunk::<4>()?, from + 4));
-    let eight = || Some((*rest.first_chunk::<8>()?, from + 8));
-    Some(match stored.physical {
-        Type::BYTE_ARRAY => {
-            let len = usize::try_from(u32::from_le_bytes(four()?.0)).ok()?;
-            (stored.bytes(rest.get(4..)?.get(..len)?)?, from + 4 + len)
-        }
-        Type::FIXED_LEN_BYTE_ARRAY => (stored.bytes(rest.get(..stored.length)?)?, from + stored.length),
-        Type::INT32 => four().and_then(|(b, end)| Some((stored.narrow(i32::from_le_bytes(b))?, end)))?,
-        Type::INT64 => eight().and_then(|(b, end)| Some((stored.wide(i64::from_le_bytes(b))?, end)))?,
-        Type::FLOAT => four().map(|(b, end)| (Value::Single(f32::from_le_bytes(b)), end))?,
-        Type::DOUBLE => eight().map(|(b, end)| (Value::Double(f64::from_le_bytes(b)), end))?,
-        Type::BOOLEAN | Type::INT96 => return None,
-    })
 }

@@ -2,8 +2,8 @@
 
 use super::super::chunk::Chunk;
 use super::super::error::IngestError;
-use super::cells::{Cells, Value};
-use super::pages::Stored;
+use super::cells::Cells;
+use super::stored::{Stored, Value};
 use super::{BROKEN, undecodable};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use ::parquet::data_type::{AsBytes, DataType};

@@ -705,6 +705,115 @@ fn products_as_in_text() {
     assert!(wrong.contains("column \"money\"") && wrong.contains("not a number"), "{wrong}");
 }
 
+/// Amounts of every type that numbers are stored as, with dictionaries and without: as their texts, whatever needs no text on the way.
+#[test]
+fn amounts_as_in_text() {
+    use crate::cube::{Cuboid, NoValue, Quantity, Weighing};
+    use crate::plan::Table;
+    use crate::spec::AmountSpec;
+    const COLUMNS: [&str; 9] = ["i", "l", "u", "d32", "d64", "short", "long", "double", "single"];
+    let mut with = spec([labels("sex", &["a", "b"])]);
+    for name in COLUMNS {
+        let quantity = Quantity {
+            name: name.into(),
+            low: -40_000,
+            high: 90_000,
+            step: 25,
+            places: 2,
+            missing: NoValue::Skip,
+            weighing: Weighing::Plain,
+            from: Default::default(),
+            unit: None,
+            description: None,
+        };
+        with.amounts.push(AmountSpec {
+            quantity: quantity.into(),
+            columns: vec![name.to_owned()],
+            tables: vec![Table::new(Cuboid::total(), crate::exact::Rational::ONE)],
+            square: false,
+            clamping: None,
+            unweighted: false,
+            targets: Vec::new(),
+            exact: Vec::new(),
+        });
+    }
+    let folder = TempDir::new().unwrap();
+    let (csv, parquet) = (folder.path().join("rows.csv"), folder.path().join("rows.parquet"));
+    let rows = 9000usize;
+    let wide = |i: usize| [i64::MAX, i64::MIN, 37, -38, 12, 13][i % 6].wrapping_add((i * i) as i64 % 90_000);
+    let narrow = |i: usize| (wide(i) % 10_000_000) as i32;
+    let float = |i: usize| [0.125, -0.0, 1e-7, 12.345, 1e300, 899.99, -400.125, 5e-324, 1.5][i % 9];
+    let float = |i: usize| float(i) + (i * i % 700) as f64;
+    // Beyond 64 bits, too.
+    let long = |i: usize| i128::from(wide(i)) * [1, 1_000_000_000_000][i / 100 % 2];
+    let be = |n: i128, len: usize| ByteArray::from(n.to_be_bytes()[16 - len..].to_vec());
+    let point = |n: i128, places: usize| {
+        let digits = format!("{:0width$}", n.unsigned_abs(), width = places + 1);
+        let (whole, behind) = digits.split_at(digits.len() - places);
+        format!("{}{whole}.{behind}", if n < 0 { "-" } else { "" })
+    };
+    for (nullable, dictionary) in [(false, true), (false, false), (true, true), (true, false)] {
+        let there = |i: usize| !nullable || i % 7 != 3;
+        let mut text = format!("sex,{}\n", COLUMNS.join(","));
+        for i in 0..rows {
+            let cells = [
+                narrow(i).to_string(),
+                wide(i).to_string(),
+                wide(i).cast_unsigned().to_string(),
+                point(narrow(i).into(), 3),
+                point(wide(i).into(), 2),
+                point(narrow(i).into(), 1),
+                point(long(i), 10),
+                format!("{:e}", float(i)),
+                format!("{:e}", (float(i) % 1e30) as f32),
+            ];
+            let cells = cells.map(|cell| if there(i) { cell } else { String::new() });
+            text += &format!("{},{}\n", ["a", "b"][i % 2], cells.join(","));
+        }
+        std::fs::write(&csv, text).unwrap();
+        let kind = if nullable { "optional" } else { "required" };
+        let schema = [
+            "int32 i",
+            "int64 l",
+            "int64 u (INTEGER(64,false))",
+            "int32 d32 (DECIMAL(9,3))",
+            "int64 d64 (DECIMAL(18,2))",
+            "fixed_len_byte_array(5) short (DECIMAL(11,1))",
+            "fixed_len_byte_array(16) long (DECIMAL(38,10))",
+            "double double",
+            "float single",
+        ];
+        let schema: String = schema.iter().map(|column| format!("{kind} {column}; ")).collect();
+        let schema = format!("required binary sex (UTF8); {schema}");
+        let properties = WriterProperties::builder().set_dictionary_enabled(dictionary);
+        write(&parquet, &schema, properties, 1, |_, group| {
+            fn each<T>(
+                rows: usize,
+                there: &dyn Fn(usize) -> bool,
+                of: impl Fn(usize) -> T,
+            ) -> Vec<Option<T>> {
+                (0..rows).map(|i| there(i).then(|| of(i))).collect()
+            }
+            let sex = |i: usize| Some(ByteArray::from(["a", "b"][i % 2]));
+            put::<ByteArrayType>(group, &(0..rows).map(sex).collect::<Vec<_>>());
+            put::<Int32Type>(group, &each(rows, &there, narrow));
+            put::<Int64Type>(group, &each(rows, &there, wide));
+            put::<Int64Type>(group, &each(rows, &there, wide));
+            put::<Int32Type>(group, &each(rows, &there, narrow));
+            put::<Int64Type>(group, &each(rows, &there, wide));
+            put::<FixedLenByteArrayType>(group, &each(rows, &there, |i| be(narrow(i).into(), 5).into()));
+            put::<FixedLenByteArrayType>(group, &each(rows, &there, |i| be(long(i), 16).into()));
+            put::<DoubleType>(group, &each(rows, &there, float));
+            put::<FloatType>(group, &each(rows, &there, |i| (float(i) % 1e30) as f32));
+        });
+        let [a, b] = [&csv, &parquet].map(|path| codes(&read(&with, path, &Means::default()).unwrap()));
+        assert_eq!(a.len(), rows);
+        for (row, (a, b)) in a.iter().zip(&b).enumerate() {
+            assert_eq!(a, b, "{row}, {nullable}, {dictionary}");
+        }
+    }
+}
+
 /// Folders and pipes, as of text.
 #[test]
 fn folders_and_pipes() {
