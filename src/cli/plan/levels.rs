@@ -65,6 +65,7 @@ fn of_dimension(
         return String::new();
     }
     let told = rows.iter().any(|row| row.margins.is_some_and(|(median, _)| median.is_some()));
+    let untold = rows.iter().any(|row| row.margins.is_some_and(|(median, _)| median.is_none()));
     let shown = |(margin, exact): Margin| format!("{} {}", if exact { "±" } else { "≈" }, figure(margin));
     let cells = |row: Row| {
         let (median, worst) = match row.margins {
@@ -87,7 +88,10 @@ fn of_dimension(
         true => "median, worst: the 95 % margin that half of the categories have at most, and the largest",
         false => "worst: the largest 95 % margin; that of half of the categories would take long to find",
     };
-    let note = format!("({median}; budget: what a level takes of it, on average over the finest categories)");
+    let untold = if told && untold { "; ?: would take long to find" } else { "" };
+    let note = format!(
+        "({median}{untold}; budget: what a level takes of it, on average over the finest categories)"
+    );
     out.push_str(&format!("  {}\n", wrap(&note, 76, 3)));
     out
 }

@@ -44,17 +44,15 @@ pub(super) fn text(spec: &Spec, planned: &Planned) -> String {
                 out.push_str(&format!("  {}: exact, without noise\n", e.table.describe(cube)));
                 continue;
             }
-            let line = format!(
-                "{}: std error of {of} {}{unit}, at most {}{unit}",
-                e.table.describe(cube),
-                figure(e.sum.0),
-                figure(e.sum.1)
-            );
+            let (mean, most) = (figure(e.sum.0), figure(e.sum.1));
+            let most = if mean == most { String::new() } else { format!(", at most {most}{unit}") };
+            let line = format!("{}: std error of {of} {mean}{unit}{most}", e.table.describe(cube));
             out.push_str(&format!("  {}\n", wrap(&line, 76, 4)));
             if let Some((least, most)) = e.mean {
                 let rows = grouped(OF_ROWS.into());
                 let (least, most) = (figure(least), figure(most));
-                let line = format!("of a mean of {rows} rows {least} to {most}{unit}, by how large it is");
+                let line =
+                    format!("of a mean of {rows} rows {least} to {most}{unit}, by how large the mean is");
                 out.push_str(&format!("    {}\n", wrap(&line, 76, 6)));
             }
         }
