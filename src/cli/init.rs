@@ -122,7 +122,7 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let lists: String =
         lists.iter().map(|(path, _)| format!("wrote {}, a list of areas\n", output::path(path))).collect();
     output::print(&format!(
-        "{lists}wrote {}: check every line marked \"confirm\", write `confirmed = true` below it in the place of false, then\n  margins plan {}\n",
+        "{lists}wrote {}: check every line marked \"confirm\", set `confirmed = true` below it, then\n  margins plan {}\n",
         output::path(out),
         output::path(out)
     ))

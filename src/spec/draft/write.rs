@@ -36,7 +36,7 @@ pub(super) fn write(
     let stem = stem(data);
     let mut out = format!(
         "# A draft, made from the data: it holds values of the data, and all of it will be public.\n\
-         # Read every line marked `confirm` before you show this file to anybody, change what nobody may know, and write\n\
+         # Read every line marked `confirm` before you show this file to anybody, change what nobody may know, and set\n\
          # `confirmed = true` below it. Lines that begin with #? are suggestions from the data: use them or not, and delete them.\n\
          # There is no release before that.\n\
          {}\
