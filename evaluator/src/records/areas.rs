@@ -13,7 +13,7 @@ use super::quench::Quench;
 use super::random::{Purpose, Stream};
 use super::report::gap;
 use super::shape::{Attribute, Column, Nodes, Shape, Target};
-use super::targets::{Shares, Wanted, asked, at, tellers};
+use super::targets::{Shares, Wanted, asked, at, single, tellers};
 use super::tree::Tree;
 use super::{Gap, RecordsError, exact, share};
 use crate::answer::Answers;
@@ -237,7 +237,7 @@ impl<'a> Step<'a> {
                 columns: table.columns.clone(),
                 exact: (table.error == 0.0).then(|| own().map(whole).collect()),
                 estimates: own().map(|e| *e as f32).collect(),
-                error: if table.error == 0.0 { EXACT } else { table.error as f32 },
+                error: if table.error == 0.0 { EXACT } else { single(table.error) },
                 asked: table.name.is_some(),
             });
         }
@@ -269,7 +269,7 @@ fn settle(shape: &mut Shape, way: Way, nodes: &mut Nodes, whole: bool) {
     }
     shape.tables.iter_mut().zip(exact).for_each(|(t, exact)| t.exact = exact);
     if whole {
-        exact::meet(shape, way.seed, nodes, way.rows);
+        exact::Exact::of(shape).meet(way.seed, nodes, way.rows, true);
     }
 }
 

@@ -57,9 +57,8 @@ pub(super) fn fit(shape: &Shape, way: Way, watch: &Watch) -> Result<Made, Record
     let second = chain.second(way.rows.min(SECOND), LEAST_SWEEPS, watch)?;
     drop(stage);
     let chains = report::unlike(shape, &nodes, &second);
-    if way.rows as u64 == whole(shape.total) {
-        exact::meet(shape, way.seed, &mut nodes, way.rows);
-    }
+    let (exact, whole) = (exact::Exact::of(shape), way.rows as u64 == whole(shape.total));
+    exact.meet(way.seed, &mut nodes, way.rows, whole);
     let mut quench = quench::Quench::new(shape, &way, &nodes);
     let stage = watch.stage("settling", (passes * way.rows) as u64);
     for pass in 0..passes {
@@ -68,6 +67,9 @@ pub(super) fn fit(shape: &Shape, way: Way, watch: &Watch) -> Result<Made, Record
         if moved * SETTLED < way.rows {
             break;
         }
+    }
+    if whole {
+        exact.mend(way.seed, &mut nodes, way.rows);
     }
     Ok(Made { nodes, sweeps, chains })
 }

@@ -12,7 +12,7 @@ pub struct Gap {
     pub table: String,
     /// Its cells.
     pub cells: u64,
-    /// The standard error of a cell of the release; 0 where it is exact.
+    /// The standard error of a cell of the release, of cells that differ the root of the mean of their squares; 0 where it is exact.
     pub std_error: f64,
     /// The mean over the cells of |estimate − records|, in units.
     pub mean: f64,
@@ -160,7 +160,7 @@ pub(super) fn notes(of: &RecordsReport, cube: &Cube, columns: &[RecordColumn]) -
             of.total
         ));
     }
-    if of.records == 0 {
+    if of.total < 0.5 {
         notes.push(format!("The release's total is {:.1}, so there are no records.", of.total));
     }
     let inside: Vec<&str> = columns.iter().filter(|c| c.inside).map(|c| c.name.as_str()).collect();
@@ -186,6 +186,11 @@ pub(super) fn notes(of: &RecordsReport, cube: &Cube, columns: &[RecordColumn]) -
     notes
 }
 
+/// A standard error up to here may be any that is not 0.
+const LEAST: f64 = 2e-38;
+/// Of a gap of more standard errors than these the error itself is told.
+const MOST: f64 = 1e6;
+
 /// Adds the tables with the largest gaps to a text.
 fn list(tables: &[Gap], places: usize, out: &mut String) {
     const SHOWN: usize = 12;
@@ -194,6 +199,8 @@ fn list(tables: &[Gap], places: usize, out: &mut String) {
     for t in tables.iter().take(SHOWN) {
         let errors = match t.std_error {
             0.0 => "exact".into(),
+            s if s <= LEAST => format!("standard error below {LEAST:.0e}"),
+            s if t.largest / s > MOST => format!("standard error {s:.1e}"),
             s => format!("{:.2} and {:.2} standard errors", t.mean / s, t.largest / s),
         };
         let Gap { table, mean, largest, .. } = t;
@@ -214,11 +221,15 @@ impl RecordsReport {
             .map(|r| format!("{} ({})", r.name, r.manifest.get(..8).unwrap_or("")))
             .collect::<Vec<_>>();
         out.push_str(&format!("records   {} of {}, seed {}\n", self.records, of.join(", "), self.seed));
-        out.push_str(&format!(
-            "chain     {} sweeps; a second one differs {:.2} times as much as chance\n",
-            self.sweeps, self.chains
-        ));
-        out.push_str("gaps      between the release's estimates and the records, mean and largest of a table's cells\n");
+        if self.sweeps > 0 {
+            out.push_str(&format!(
+                "chain     {} sweeps; a second one differs {:.2} times as much as chance\n",
+                self.sweeps, self.chains
+            ));
+        }
+        out.push_str(
+            "gaps      between the release's estimates and the records, mean and largest of a table's cells; its standard error is the root mean square of theirs\n",
+        );
         list(&self.tables, 1, &mut out);
         for amount in &self.amounts {
             let unit = amount.unit.as_ref().map_or(String::new(), |u| format!(", in {u}"));

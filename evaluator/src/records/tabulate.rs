@@ -9,7 +9,7 @@ use crate::answer::{AnswerError, Options, QueryError, Several};
 use crate::cube::{Cube, Level, Quantity, Summand, required_level};
 use crate::recover::RecoverError;
 use crate::render::{ColumnKind, ResultCell, ResultColumn, ResultTable, csv_label};
-use crate::sql::{Aggregate, Expr, Query, SelectColumn};
+use crate::sql::{Aggregate, Expr, Present, Query, SelectColumn};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -143,6 +143,9 @@ impl Tabulated {
         if groups.is_empty() {
             found.insert(Vec::new());
         }
+        // Groups that WHERE leaves nothing of are no rows, as of any answer.
+        let present = Present::new(&query.filter, &query.group_by, cube);
+        found.retain(|nodes| present.holds(nodes));
         Ok(Counted { query, sums, found, weight: self.weight })
     }
 }

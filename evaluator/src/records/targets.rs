@@ -8,6 +8,7 @@ use super::shape::{Attribute, Closed, Column, Shape, Target};
 use super::tree::{Tree, with_lower};
 use crate::answer::{Answers, Evaluator, Several};
 use crate::cube::{Cube, Cuboid, Level};
+use crate::plan::{Measurement, Plan};
 use crate::recover::zeros::Lumped;
 use crate::recover::{RecoverError, Recovery, Source};
 use crate::release::values::Values;
@@ -125,7 +126,10 @@ pub(super) fn closed<S: Source>(of: &Recovery<S>, levels: &[Level], cuboid: &Cub
 
 /// What all cells of the best known table add up to.
 fn total(shape: &Shape) -> f64 {
-    let sum = |t: &Target| t.estimates.iter().map(|e| f64::from(*e)).sum::<f64>();
+    let sum = |t: &Target| match &t.exact {
+        Some(exact) => exact.iter().sum::<u64>() as f64,
+        None => t.estimates.iter().map(|e| f64::from(*e)).sum::<f64>(),
+    };
     let spread = |t: &Target| f64::from(t.error).powi(2) * t.estimates.len() as f64;
     shape.tables.iter().min_by(|a, b| spread(a).total_cmp(&spread(b))).map_or(0.0, sum)
 }
@@ -177,7 +181,7 @@ fn target(
         columns,
         exact: exact.then(|| estimates.iter().map(whole).collect()),
         estimates: estimates.into_iter().map(|e| e as f32).collect(),
-        error: libm::sqrt(variance) as f32,
+        error: single(libm::sqrt(variance)),
         asked,
     }))
 }
@@ -234,11 +238,30 @@ fn by_precision(mut told: Vec<(Vec<f64>, f64)>) -> Option<(Vec<f64>, f64)> {
     Some((estimates, 1.0 / precision))
 }
 
-/// The mean of the variances of a table's cells.
+/// The mean of the variances of a table's cells: 0 of those alone that are published exactly.
 fn variance<S: Source>(of: &Evaluator<S>, cuboid: &Cuboid) -> Result<f64, RecordsError> {
-    if let Some(kinds) = of.cell_laws(cuboid, KINDS)? {
-        let cells: f64 = kinds.iter().map(|(n, _)| n).sum();
-        return Ok(kinds.iter().map(|(n, law)| n * law.variance()).sum::<f64>() / cells.max(1.0));
-    }
-    Ok(of.worst_cell_law(cuboid)?.variance())
+    let variance = match of.cell_laws(cuboid, KINDS)? {
+        Some(kinds) => {
+            let cells: f64 = kinds.iter().map(|(n, _)| n).sum();
+            kinds.iter().map(|(n, law)| n * law.variance()).sum::<f64>() / cells.max(1.0)
+        }
+        None => of.worst_cell_law(cuboid)?.variance(),
+    };
+    let plan = of.recovery().plan();
+    let noisy = plan.exact_above(cuboid).is_none() && has_rare_noise(plan);
+    Ok(if noisy { variance.max(RARE) } else { variance })
+}
+
+/// A variance below this may be that of noise that is practically never there: such a table is not exact, whatever floats make of it.
+const RARE: f64 = 1e-200;
+
+fn has_rare_noise(plan: &Plan) -> bool {
+    let rare = |m: &Measurement| plan.noise.law(m.scale.to_f64()).variance() < RARE;
+    plan.channels.iter().flat_map(|channel| &channel.measurements).any(rare)
+}
+
+/// A standard error in single precision: 0 of 0 alone.
+pub(super) fn single(error: f64) -> f32 {
+    let own = error as f32;
+    if error > 0.0 { own.max(f32::MIN_POSITIVE) } else { own }
 }

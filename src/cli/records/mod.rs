@@ -43,7 +43,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     /// How many records [default: the release's total]; of more or fewer each gets a weight
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     rows: Option<u64>,
     /// The seed: any number
     #[arg(long, default_value_t = 1, value_name = "N")]
