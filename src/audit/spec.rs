@@ -23,7 +23,7 @@ pub(super) fn reread(
     content: &Content,
     again: bool,
 ) -> Result<(), ReleaseError> {
-    let spec = match spec::sealed(release, &content.cube)? {
+    let spec = match spec::sealed(release, &content.cube, &content.plan)? {
         Ok(spec) => spec,
         Err(why) => {
             audit.add("spec", Failed, why);
