@@ -1,6 +1,6 @@
 //! A mistake, the place it was made, and how both are shown to people.
 
-use super::tables::MAX_TABLES;
+use crate::plan::limits::MAX_MEASUREMENTS;
 use crate::visible::visible;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
@@ -51,6 +51,9 @@ impl Diagnostic {
         self
     }
 }
+
+/// A plan holds as many tables as measurements. What asks for more is refused by counting it, before any table is made.
+const MAX_TABLES: u64 = MAX_MEASUREMENTS as u64;
 
 /// Where diagnostics are collected: reading goes on after a mistake, so that one run shows all.
 #[derive(Debug)]

@@ -10,7 +10,6 @@ use super::read::{self, Fields, Value};
 use crate::cube::{Cuboid, Level, Weighing};
 use crate::exact::Rational;
 use crate::plan::Target;
-use crate::plan::limits::MAX_MEASUREMENTS;
 use crate::plan::{Asks, Ranges, Table};
 use crate::spec::{AmountSpec, ExactTable};
 use std::collections::{HashMap, HashSet};
@@ -106,8 +105,6 @@ pub(super) const KEYS: Keys = Keys {
 /// The keys that say which tables; each entry has exactly one.
 pub(super) const SHAPES: &[&str] = &["every", "up_to", "of"];
 
-/// A plan holds as many tables as measurements. What asks for more is refused by counting it, before any table is made.
-pub(super) const MAX_TABLES: u64 = MAX_MEASUREMENTS as u64;
 /// Several entries may ask for the same tables: so many choices are looked at in all.
 const MAX_CHOICES: u64 = 5_000_000;
 
