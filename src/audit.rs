@@ -12,6 +12,7 @@ mod content;
 mod margins;
 #[cfg(feature = "spec")]
 mod measured;
+mod needed;
 #[cfg(feature = "spec")]
 mod spec;
 #[cfg(feature = "spec")]
@@ -207,9 +208,9 @@ impl Audit {
     /// What nothing in the file can confirm.
     fn unchecked(&mut self, release: &Release) {
         let m = release.manifest();
-        let mut said = format!("made on {} by {:?}", m.created, m.compiler);
+        let mut said = format!("made on {} by {}", m.created, compare::quoted(&m.compiler));
         if let Some(errata) = &m.about.errata {
-            said.push_str(&format!(", what was wrong before: {errata:?}"));
+            said.push_str(&format!(", what was wrong before: {}", compare::quoted(errata)));
         }
         if let Some(account) = &m.account {
             said.push_str(&format!(", charged in line {} of its ledger, {}", account.line, account.head));

@@ -51,6 +51,14 @@ fn shown(v: &Value) -> String {
     }
 }
 
+/// A text of the signer's, in quotes; of a long one the beginning, with its length.
+pub(super) fn quoted(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{:?}… ({} bytes)", &text[..end], text.len()),
+        None => format!("{text:?}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,5 +75,7 @@ mod tests {
         assert_eq!(say(json!({"a": 1}), json!({})), "a: A 1, B nothing");
         assert_eq!(say(json!("\u{1b}[31m"), json!("é")), ": A \"\\u{1b}[31m\", B \"é\"");
         assert!(say(json!("é".repeat(300)), json!("")).len() < 500);
+        assert_eq!(quoted("\u{1b}é"), "\"\\u{1b}é\"");
+        assert_eq!(quoted(&"é".repeat(201)), format!("\"{}\"… (402 bytes)", "é".repeat(200)));
     }
 }

@@ -1,5 +1,6 @@
 //! What the sections hold, what follows from it, and whether the manifest says just that.
 
+use super::needed::{self, Open};
 use super::{Audit, compare};
 use crate::answer::Evaluator;
 use crate::answer::keys::Questions;
@@ -16,7 +17,7 @@ use crate::release::{FIRST_FORMAT, Manifest, Outcome, Release, ReleaseError, fil
 use crate::render::truncation;
 use std::sync::OnceLock;
 
-use Outcome::{Failed, Passed, Warning};
+use Outcome::{Failed, Passed, Unchecked, Warning};
 
 /// What the sections hold, decoded.
 pub(super) struct Content {
@@ -107,10 +108,19 @@ impl Content {
             audit.add("recipient", Passed, detail);
             named(audit, release, &manifest.about.name, &r.name);
         }
-        match total(cube, plan, &stored) {
-            Ok(()) => audit.add("answers", Passed, "a query is answered, with the law of its error".into()),
-            Err(why) => audit.add("answers", Failed, format!("no query is answered: {why}")),
-        }
+        let (outcome, detail) = match (total(cube, plan, &stored), needed::all_follow(cube, plan)) {
+            (Err(why), _) => (Failed, format!("no query is answered: {why}")),
+            (_, Err(Open::Missing(table))) => {
+                (Failed, format!("a table that was asked for does not follow from what was measured: {table}"))
+            }
+            (_, Err(Open::Many)) => (
+                Unchecked,
+                "whether each table that was asked for follows from those measured: they are too many to compare"
+                    .into(),
+            ),
+            (Ok(()), Ok(())) => (Passed, "a query is answered, with the law of its error".into()),
+        };
+        audit.add("answers", outcome, detail);
         Ok(())
     }
 

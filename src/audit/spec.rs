@@ -23,7 +23,7 @@ pub(super) fn reread(
     content: &Content,
     again: bool,
 ) -> Result<(), ReleaseError> {
-    let spec = match spec::sealed(release, &content.cube)? {
+    let spec = match spec::sealed(release, &content.cube, &content.plan)? {
         Ok(spec) => spec,
         Err(why) => {
             audit.add("spec", Failed, why);
@@ -35,9 +35,11 @@ pub(super) fn reread(
     if same {
         let what =
             if content.projection.is_some() { "projection" } else { "tables, exact tables, empty cells" };
+        let unchecked =
+            measured::unchecked(&content.plan).map_or(String::new(), |why| format!("; unchecked: {why}"));
         let detail = format!(
             "read again: name, title and texts, unit, neighbours, budget, dimensions and {what} are those of plan \
-             and manifest; it refers to every attachment; {} bytes",
+             and manifest; it refers to every attachment; {} bytes{unchecked}",
             spec.source.len()
         );
         audit.add("spec", Passed, detail);
@@ -177,7 +179,7 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
         let asked = spec.strategy.measure.is_none_or(|m| m == plan.measure);
         check(asked && spec.strategy.budgets == plan.budgets, "strategies or budget rules");
         check(measured::rows(spec, plan), "rows or questions that are measured");
-        check(measured::blocks(spec, &first), "measurements, or shares of them,");
+        check(measured::blocks(spec, cube, &first), "measurements, or shares of them,");
     }
     out
 }

@@ -667,11 +667,170 @@ fn a_spec_takes_no_more_room_than_the_domain() {
         format!("{HEAD}[[table]]\nof = [\"age\"]\n").replace("range = [0, 9]", "hierarchy = \"many.csv\"");
     let within = |room| {
         let many = |_: &str| Ok(format!("age,pair,thirty\n{lines}").into_bytes());
-        crate::spec::parse_within(&text, Path::new("shop.toml"), room, many)
+        crate::spec::parse_within(&text, Path::new("shop.toml"), room, 100, many)
     };
     let takes = crate::spec::size_of(&within(1 << 30).unwrap().cube);
     assert!(takes > 400 * (600 + 300 + 20) && within(takes).is_ok());
     told(within(takes - takes / 8));
+}
+
+/// Nothing is made of a few words of a spec that asks for more tables than the plan has, nor of one that asks for more than a plan may hold.
+#[test]
+fn a_spec_asks_for_no_more_tables_than_there_are() {
+    let key = agency();
+    let dimensions: String =
+        (0..24).map(|d| format!("[[dimension]]\nname = \"d{d}\"\ncodes = 2\n")).collect();
+    let head = "name = \"shop\"\ntitle = \"Shop\"\n[privacy]\nunit = \"row\"\nrho = 1\n";
+    let amount = "[[amount]]\nname = \"pay\"\nlow = 0\nhigh = 40\nstep = 1\n";
+    let text = |tables: &str| format!("{head}{dimensions}{amount}{tables}");
+    let sums = "[[table]]\nof = [\"d0\"]\nsum = [\"pay\"]\n";
+    let own = "[[table]]\nof = [\"d1\"]\n";
+    let names: Vec<String> = (0..24).map(|d| format!("d{d}")).collect();
+    let row = vec!["1"; 24].join(",");
+    let release =
+        released(&text(&format!("{sums}{own}")), &format!("{},pay\n{row},3\n", names.join(",")), &key);
+    assert_eq!(refused(resealed(&release, &key, same)), None);
+    for (other, says) in [
+        ("[[table]]\nevery = 12\n", "`every = 12` asks for 2704156 tables"),
+        ("[[table]]\nevery = 10\nsum = [\"pay\"]\n", "`every = 10` asks for 1961256 tables"),
+        ("[[table]]\nevery = 3\n", "`every = 3` asks for 2024 tables"),
+        ("[[table]]\nevery = 2\n", "other tables"),
+        ("[[table]]\nevery = 3\namong = [\"d0\"]\n", "needs 3 dimensions"),
+    ] {
+        let why = with_spec(&release, &key, own, other).unwrap();
+        assert!(why.contains(says), "{why}");
+    }
+    let many = "[[table]]\nevery = 12\nask = { d1 = \"total\" }\n";
+    let why = with_spec(&release, &key, own, many).unwrap();
+    assert!(why.contains("the spec asks for 2704157 tables"), "{why}");
+    // Of the agency's own spec, at the place.
+    let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+    let errors =
+        crate::spec::parse(&text("[[table]]\nevery = 8\n"), Path::new("shop.toml"), none).unwrap_err();
+    let told = &errors.diagnostics()[0];
+    assert!(told.message == "`every = 8` asks for 735471 tables" && told.span.is_some(), "{errors}");
+    // What several entries ask for alike is one table.
+    let within = |tables: &str, most| {
+        crate::spec::parse_within(&text(tables), Path::new("shop.toml"), 1 << 30, most, none)
+    };
+    let alike = "[[table]]\nevery = 2\n[[table]]\nup_to = 2\nsum = [\"pay\"]\n";
+    assert_eq!(within(alike, 301).unwrap().workload.len(), 301);
+    let errors = within(alike, 300).unwrap_err();
+    assert_eq!(errors.diagnostics()[0].message, "`up_to = 2` asks for 301 tables");
+    let apart = within("[[table]]\nevery = 2\nsum = [\"pay\"]\n[[table]]\nevery = 1\n", 299).unwrap_err();
+    assert_eq!(apart.diagnostics()[0].message, "the spec asks for 300 tables");
+}
+
+/// Of tens of thousands of tables with sums each is found at once: comparing all with all would take minutes.
+#[test]
+fn many_tables_of_sums_are_read_in_their_number() {
+    let dimensions: String =
+        (0..24).map(|d| format!("[[dimension]]\nname = \"d{d}\"\ncodes = 2\n")).collect();
+    let text = format!(
+        "name = \"shop\"\ntitle = \"Shop\"\n[privacy]\nunit = \"row\"\nepsilon = 1\n{dimensions}[[amount]]\nname = \"pay\"\nlow = 0\nhigh = 40\n\
+         step = 1\n[[table]]\nevery = 5\nsum = [\"pay\"]\n[[table]]\nevery = 5\nsum = [\"pay\"]\nweight = 3\ncount = false\n"
+    );
+    let spec = spec(&text);
+    assert_eq!((spec.workload.len(), spec.amounts[0].tables.len()), (42_504, 42_504));
+    // A count weighs what was said, and what the sum of weight 3 wants of it: the middle is half of the largest value.
+    assert!(spec.workload.iter().all(|t| t.weight == spec.workload[0].weight));
+    assert!(spec.all_from_zero().is_none());
+}
+
+/// A plan without one of the blocks that a table needs answers it no more, and one with a block that no table needs tells more than was asked.
+#[test]
+fn what_is_measured_is_no_less_and_no_more_than_tables_need() {
+    use crate::cube::Cuboid;
+    use crate::plan::{Block, Measurement};
+    let asked = "[[dimension]]\nname = \"area\"\ncodes = 3\n[[amount]]\nname = \"pay\"\nlow = 0\nhigh = 40\nstep = 1\nmissing = \"skip\"\n\
+        [[table]]\nof = [\"sex\"]\nsum = [\"pay\"]\n[[table]]\nof = [\"age\"]\nsum = [\"pay\"]\n[[table]]\nof = [\"area\", \"sex\"]\n[strategy]\nmeasure = ";
+    for measure in ["residual", "wavelet", "queries", "base", "hierarchy", "fourier"] {
+        let sums = !matches!(measure, "wavelet" | "hierarchy" | "fourier");
+        let asked = if sums {
+            asked.to_owned()
+        } else {
+            asked
+                .replace("sum = [\"pay\"]\n", "")
+                .replace("[[amount]]\nname = \"pay\"\nlow = 0\nhigh = 40\nstep = 1\nmissing = \"skip\"\n", "")
+        };
+        let spec = spec(&format!("{HEAD}{asked}\"{measure}\"\n"));
+        let plan = crate::planner::plan(&spec.request().unwrap()).unwrap().plan;
+        let planned = spec.planned(&plan);
+        let follow = |plan: &crate::plan::Plan| needed::all_follow(&planned.cube, plan).is_ok();
+        let same = |plan: &crate::plan::Plan| measured::blocks(&planned, &planned.cube, plan);
+        assert!(follow(&plan) && same(&plan), "{measure}");
+        for (at, channel) in plan.channels.iter().enumerate() {
+            for i in 0..channel.measurements.len() {
+                let mut fewer = plan.clone();
+                let gone = fewer.channels[at].measurements.remove(i);
+                // Every level below a table may be told by the table itself.
+                let own = channel.workload.iter().any(|t| t.cuboid == *gone.block.cuboid());
+                let needed = measure != "hierarchy" || own;
+                // Of two tables one may hold the other.
+                let held = measure == "queries"
+                    && fewer.channels[at]
+                        .measurements
+                        .iter()
+                        .any(|m| gone.block.cuboid().is_below(m.block.cuboid()));
+                assert_eq!(
+                    follow(&fewer),
+                    !needed
+                        || held
+                        || measure == "hierarchy" && gone.block.cuboid() == &Cuboid::new([(0, 1)]),
+                    "{measure}: {:?}",
+                    gone.block
+                );
+                assert_eq!(same(&fewer), measure == "hierarchy", "{measure}");
+            }
+            let mut more = plan.clone();
+            let all = Cuboid::new([(0, 1), (1, 1), (2, 1)]);
+            let Measurement { block, scale } = more.channels[at].measurements[0].clone();
+            let block = match block {
+                Block::Component(_) => Block::Component(all),
+                Block::Pairs(_) => Block::Pairs(all),
+                Block::Walsh(_) => Block::Walsh(all),
+                _ => Block::Table(all),
+            };
+            more.channels[at].measurements.push(Measurement { block, scale });
+            let whole = measure == "hierarchy" || measure == "base" && at == 0;
+            assert!(follow(&more) && (!same(&more) || whole), "{measure}");
+        }
+    }
+}
+
+/// Where equal shares are asked for, everything has one.
+#[test]
+fn equal_shares_are_equal() {
+    let tables = "[[dimension]]\nname = \"area\"\ncodes = 3\n[[table]]\nof = [\"sex\", \"age\"]\n[[table]]\nof = [\"area\"]\n[strategy]\nbudgets = \"uniform\"\nmeasure = ";
+    let rows = "\"matrix\"\nrows = { file = \"rows.csv\", of = [\"sex\"] }";
+    for (measure, tables) in [
+        ("\"residual\"", tables),
+        ("\"queries\"", tables),
+        ("\"base\"", tables),
+        ("\"hierarchy\"", tables),
+        ("\"cluster\"", tables),
+        ("\"wavelet\"", tables),
+        ("\"fourier\"", tables),
+        (rows, "[[table]]\nof = [\"sex\"]\n[strategy]\nbudgets = \"uniform\"\nmeasure = "),
+    ] {
+        for privacy in ["rho = 1", "epsilon = 1", "rho = 1\nneighbours = \"substitute\""] {
+            let head = HEAD.replace("rho = 1", privacy);
+            let spec = spec(&format!("{head}{tables}{measure}\n"));
+            let Ok(planned) = crate::planner::plan(&spec.request().unwrap()) else {
+                assert!(measure == "\"residual\"" && privacy == "epsilon = 1", "{measure}, {privacy}");
+                continue;
+            };
+            let over = spec.planned(&planned.plan);
+            let same = |plan: &crate::plan::Plan| measured::blocks(&over, &over.cube, plan);
+            assert!(same(&planned.plan), "{measure}, {privacy}");
+            let mut other = planned.plan.clone();
+            if other.channels[0].measurements.len() > 1 {
+                let scale = &mut other.channels[0].measurements[0].scale;
+                *scale = scale.checked_div(Rational::whole(2)).unwrap();
+                assert!(!same(&other), "{measure}, {privacy}");
+            }
+        }
+    }
 }
 
 /// How long a search was to take is for the agency alone; and what would take long is not done again.
@@ -766,7 +925,11 @@ fn what_is_measured_is_what_the_strategy_says() {
             let mut plan = plan.clone();
             plan.measure = other.measure;
             let same = named == own || (named == "hierarchy" && matches!(own, "queries" | "base"));
-            assert_eq!(measured::blocks(&spec.planned(&plan), &plan), same, "{own} as {named}");
+            assert_eq!(
+                measured::blocks(&spec.planned(&plan), &spec.planned(&plan).cube, &plan),
+                same,
+                "{own} as {named}"
+            );
         }
     }
 }
@@ -780,7 +943,8 @@ fn sums_are_measured_as_the_strategy_says() {
     for measure in ["residual", "queries", "base"] {
         let spec = spec(&format!("{HEAD}{asked}\"{measure}\"\n"));
         let plan = crate::planner::plan(&spec.request().unwrap()).unwrap().plan;
-        let same = |plan: &crate::plan::Plan| measured::blocks(&spec.planned(plan), plan);
+        let same =
+            |plan: &crate::plan::Plan| measured::blocks(&spec.planned(plan), &spec.planned(plan).cube, plan);
         assert!(same(&plan) && plan.channels.len() == 5, "{measure}");
         // Merged tables are of counts alone.
         let merged = crate::plan::Plan { measure: crate::plan::Measure::Cluster, ..plan.clone() };

@@ -89,6 +89,8 @@ impl Chain {
     /// The chain with the lines in these bytes after its own.
     fn and(mut self, bytes: &[u8]) -> Result<Chain, LedgerError> {
         let mut charged: HashSet<String> = self.charges().map(|(hash, _)| hash.to_owned()).collect();
+        let nonce = |c: &Charge| c.nonce.clone();
+        let mut nonces: HashSet<String> = self.charges().filter_map(|(_, c)| nonce(c)).collect();
         let mut closed: HashSet<String> =
             self.lines.iter().filter_map(|(_, e)| e.closed()).cloned().collect();
         for line in bytes.split_inclusive(|&b| b == b'\n') {
@@ -110,8 +112,12 @@ impl Chain {
             {
                 return Err(line_error("it closes no open charge".into()));
             }
-            if matches!(entry.said, Said::Charged(_)) {
+            if let Some(charge) = entry.charge() {
                 charged.insert(hash.clone());
+                // It is from the system's randomness: a second one of the same is a line that was written from another.
+                if nonce(charge).is_some_and(|nonce| !nonces.insert(nonce)) {
+                    return Err(line_error("it has the nonce of a charge before it".into()));
+                }
             }
             self.accepts(&entry).map_err(line_error)?;
             self.lines.push((hash, entry));

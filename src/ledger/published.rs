@@ -120,7 +120,7 @@ pub(crate) fn about(charge: &Charge, release: &Release) -> Confirmed {
     let derived = || -> Result<Result<Option<Cells>, String>, ReleaseError> {
         let cube = release.cube()?;
         let plan = release.plan(&cube)?;
-        let spec = spec::sealed(release, &cube)?;
+        let spec = spec::sealed(release, &cube, &plan)?;
         Ok(spec.map(|spec| Cells::of(&spec, &plan, &cube, &release.manifest().sources.domain)))
     };
     let why = match derived() {

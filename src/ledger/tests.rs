@@ -536,6 +536,23 @@ fn one_charge_pays_for_one_measuring() {
     assert_eq!(look(&Chain::of(cut.as_bytes()).unwrap(), &one, || Ok(file('1'))), Found::Open(2));
 }
 
+/// A nonce is from the system's randomness: whoever has the key and writes a charge a second time shows it.
+#[test]
+fn no_two_charges_have_one_nonce() {
+    let (_dir, ledger) = ledger();
+    let key = key();
+    let charged = |nonce: &str| {
+        let charge = Charge { nonce: Some(nonce.repeat(16)), ..epsilon("1") };
+        ledger.append(DAY, |_| Ok((Said::Charged(Box::new(charge)), Some(&key)))).unwrap();
+        let bytes = fs::read(ledger.path()).unwrap();
+        // Also where the lines before were read already.
+        Chain::of(&bytes).and_then(|_| ledger.chain())
+    };
+    assert!(charged("0a").is_ok() && charged("0b").is_ok());
+    let why = charged("0a").unwrap_err().to_string();
+    assert!(why.contains("line 4") && why.contains("the nonce of a charge before it"), "{why}");
+}
+
 /// Lines of older programs: charges without a nonce, and parts of any letters.
 #[test]
 fn older_lines_are_read() {

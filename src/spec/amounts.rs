@@ -8,7 +8,8 @@ use super::suggest;
 use super::types::{AmountSpec, MOST_FACTORS, Privacy};
 use crate::cube::{Cuboid, MOST_PLACES, MOST_STEPS, MeasuredFrom, NoValue, Quantity, Weighing};
 use crate::exact::Rational;
-use crate::plan::{Measure, Table, Target};
+use crate::plan::{Asks, Measure, Table, Target};
+use std::collections::HashMap;
 use std::sync::Arc;
 use toml::de::DeValue;
 
@@ -532,6 +533,12 @@ pub(super) fn weigh(
     sums: Vec<TablesSummed>,
     amounts: &mut [AmountSpec],
 ) -> Option<()> {
+    let mut at: HashMap<(Cuboid, Asks), usize> = HashMap::new();
+    if sums.iter().any(|of| !of.tables.is_empty()) {
+        for (i, own) in counted.iter().enumerate() {
+            at.entry((own.cuboid.clone(), own.asks.clone())).or_insert(i);
+        }
+    }
     for (amount, TablesSummed { tables, exact }) in amounts.iter_mut().zip(sums) {
         amount.exact = exact;
         let (of_count, of_sum) = amount.quantity.stakes()?;
@@ -539,10 +546,11 @@ pub(super) fn weigh(
             let counts = !of_count.is_zero() && amount.quantity.missing != NoValue::Skip;
             if counts {
                 let weight = table.weight.checked_mul(of_count)?;
-                let own = counted.iter_mut().find(|t| t.cuboid == table.cuboid && t.asks == table.asks);
-                match own {
+                let key = (table.cuboid.clone(), table.asks.clone());
+                match at.get(&key).and_then(|&at| counted.get_mut(at)) {
                     Some(own) => own.weight = own.weight.checked_add(weight)?,
                     None => {
+                        at.insert(key, counted.len());
                         counted.push(Table { weight, ..table.clone() });
                         targets.push(None);
                     }

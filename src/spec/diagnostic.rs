@@ -1,5 +1,6 @@
 //! A mistake, the place it was made, and how both are shown to people.
 
+use crate::plan::limits::MAX_MEASUREMENTS;
 use crate::visible::visible;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
@@ -51,6 +52,9 @@ impl Diagnostic {
     }
 }
 
+/// A plan holds as many tables as measurements. What asks for more is refused by counting it, before any table is made.
+const MAX_TABLES: u64 = MAX_MEASUREMENTS as u64;
+
 /// Where diagnostics are collected: reading goes on after a mistake, so that one run shows all.
 #[derive(Debug)]
 pub(super) struct Sink {
@@ -60,11 +64,23 @@ pub(super) struct Sink {
     room: u64,
     /// How much more each byte of a file of categories makes that: nobody writes millions of lines by mistake.
     of_byte: u64,
+    /// How many tables may be made: see [`Sink::tables`].
+    tables: u64,
 }
 
 impl Sink {
     pub(super) fn new(name: String, source: String, room: u64, of_byte: u64) -> Sink {
-        Sink { sources: vec![(name, source)], diagnostics: Vec::new(), room, of_byte }
+        Sink { sources: vec![(name, source)], diagnostics: Vec::new(), room, of_byte, tables: MAX_TABLES }
+    }
+
+    /// The same for a spec that may make no more tables than this.
+    pub(super) fn with_tables(self, tables: u64) -> Sink {
+        Sink { tables: tables.min(self.tables), ..self }
+    }
+
+    /// The most tables that a spec may make of a few words, such as `every = 3`.
+    pub(super) fn tables(&self) -> u64 {
+        self.tables
     }
 
     /// A file of so many bytes was read.

@@ -5,20 +5,21 @@
 //! is to the furthest end, `|c| + h`. ∎ Where several amounts need one count, or a table asks for it, the middle may be better. So both are planned.
 
 use super::{AmountSpec, Spec};
-use crate::cube::{MeasuredFrom, NoValue, Quantity, Weighing};
+use crate::cube::{Cuboid, MeasuredFrom, NoValue, Quantity, Weighing};
 use crate::exact::Rational;
-use crate::plan::{Plan, Table};
+use crate::plan::{Asks, Plan, Table};
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 impl Spec {
     /// The spec where all amounts that may be are measured from zero. `None` where none may be.
     pub(crate) fn all_from_zero(&self) -> Option<Spec> {
         let (noise, _) = self.privacy.budget.noise()?;
-        let counts = self.counts()?;
+        let (counts, places) = (self.counts()?, self.places());
         let silent = |table: &Table| {
-            let own = self.workload.iter().zip(&counts).find(|(t, _)| is_of(t, table));
-            own.is_some_and(|(_, own)| own.is_zero())
+            let own = places.get(&key(table)).and_then(|&at| counts.get(at));
+            own.is_some_and(|own| own.is_zero())
         };
         // Cells that are declared empty must be told apart by counts.
         let free = noise.is_pure() && self.zeros.is_empty();
@@ -38,13 +39,20 @@ impl Spec {
         }
     }
 
+    /// Where the workload has the table of counts that a table of sums needs: the one with the same key.
+    fn places(&self) -> HashMap<(&Cuboid, &Asks), usize> {
+        // Of several the first: later ones are put in before it.
+        self.workload.iter().enumerate().rev().map(|(at, table)| (key(table), at)).collect()
+    }
+
     /// What each table's counts weigh without what sums want of them.
     fn counts(&self) -> Option<Vec<Rational>> {
         let mut counts: Vec<Rational> = self.workload.iter().map(|t| t.weight).collect();
+        let places = self.places();
         for amount in self.summed().filter(|a| a.quantity.missing != NoValue::Skip) {
             let (of_count, of_sum) = amount.quantity.stakes()?;
             for table in amount.tables.iter().filter(|_| !of_count.is_zero()) {
-                let own = self.workload.iter().position(|t| is_of(t, table))?;
+                let own = *places.get(&key(table))?;
                 let part = table.weight.checked_div(of_sum)?.checked_mul(of_count)?;
                 counts[own] = less(counts[own], part)?;
             }
@@ -54,7 +62,7 @@ impl Spec {
 
     fn measured_so(&self, from_zero: &dyn Fn(&AmountSpec) -> bool) -> Option<Spec> {
         let mut out = self.clone();
-        let mut wanted = self.counts()?;
+        let (mut wanted, places) = (self.counts()?, self.places());
         for amount in out.amounts.iter_mut().filter(|a| !a.tables.is_empty()) {
             let (of_count, of_sum) = amount.quantity.stakes()?;
             let from_zero = from_zero(amount);
@@ -63,7 +71,7 @@ impl Spec {
                 if from_zero {
                     table.weight = asked;
                 } else if !of_count.is_zero() && amount.quantity.missing != NoValue::Skip {
-                    let own = self.workload.iter().position(|t| is_of(t, table))?;
+                    let own = *places.get(&key(table))?;
                     wanted[own] = wanted[own].checked_add(asked.checked_mul(of_count)?)?;
                 }
             }
@@ -95,9 +103,9 @@ fn from_zero_of(quantity: &Quantity) -> Quantity {
     Quantity { from: MeasuredFrom::Zero, ..quantity.clone() }
 }
 
-/// Whether a table of counts is the one that a table of sums needs.
-fn is_of(counts: &Table, sums: &Table) -> bool {
-    counts.cuboid == sums.cuboid && counts.asks == sums.asks
+/// What a table of counts and the table of sums that needs it have in common.
+fn key(table: &Table) -> (&Cuboid, &Asks) {
+    (&table.cuboid, &table.asks)
 }
 
 fn less(a: Rational, b: Rational) -> Option<Rational> {

@@ -126,7 +126,7 @@ pub fn parse(
     origin: &Path,
     read_file: impl Fn(&str) -> std::io::Result<Vec<u8>>,
 ) -> Result<Spec, SpecErrors> {
-    parse_in(source, origin, (MOST_ROOM, ROOM_OF_BYTE), read_file)
+    parse_in(source, origin, (MOST_ROOM, ROOM_OF_BYTE), u64::MAX, read_file)
 }
 
 /// The bytes that the dimensions of a spec may take until it is planned, as [`size`] counts them.
@@ -143,24 +143,27 @@ pub(crate) fn size(cube: &Cube) -> u64 {
     cube.dimensions.iter().map(of).sum()
 }
 
-/// The same, of a spec whose dimensions take no more than `room`: whoever signs `range = [0, 2000000]` makes a reader of a few bytes fill
-/// gigabytes otherwise.
+/// The same, of a spec whose dimensions take no more than `room`, and that makes no more `tables`: whoever signs `range = [0, 2000000]` or `every = 12`
+/// makes a reader of a few bytes fill gigabytes otherwise.
 pub(crate) fn parse_within(
     source: &str,
     origin: &Path,
     room: u64,
+    tables: u64,
     read_file: impl Fn(&str) -> std::io::Result<Vec<u8>>,
 ) -> Result<Spec, SpecErrors> {
-    parse_in(source, origin, (room, 0), read_file)
+    parse_in(source, origin, (room, 0), tables, read_file)
 }
 
 fn parse_in(
     source: &str,
     origin: &Path,
     (room, of_byte): (u64, u64),
+    tables: u64,
     read_file: impl Fn(&str) -> std::io::Result<Vec<u8>>,
 ) -> Result<Spec, SpecErrors> {
-    let mut sink = Sink::new(origin.display().to_string(), source.to_owned(), room, of_byte);
+    let mut sink =
+        Sink::new(origin.display().to_string(), source.to_owned(), room, of_byte).with_tables(tables);
     let (document, errors) = DeTable::parse_recoverable(source);
     let syntax = syntax_errors(source, &errors, &mut sink);
     if syntax {

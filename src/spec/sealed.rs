@@ -3,13 +3,21 @@
 use super::{MAX_SPEC, Spec, parse_within, size_of};
 use crate::answer::{self, ReadFrom, What};
 use crate::cube::Cube;
+use crate::plan::Plan;
 use crate::release::{Kind, Release, ReleaseError};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-/// Reads the sealed spec again, with the files that it refers to; or says why it is none. `cube` is the sealed domain.
-pub(crate) fn sealed(release: &Release, cube: &Cube) -> Result<Result<Spec, String>, ReleaseError> {
+/// More tables than the plan has, that are still made and compared: what is wrong is said in the same words then.
+const MORE_TABLES: u64 = 1 << 10;
+
+/// Reads the sealed spec again, with the files that it refers to; or says why it is none. `cube` is the sealed domain, `plan` what was measured.
+pub(crate) fn sealed(
+    release: &Release,
+    cube: &Cube,
+    plan: &Plan,
+) -> Result<Result<Spec, String>, ReleaseError> {
     let attachments = &release.manifest().sources.attachments;
     let Ok(text) = String::from_utf8(release.section(Kind::Spec, 0)?) else {
         return Ok(Err("the sealed spec is not UTF-8 text".into()));
@@ -26,7 +34,9 @@ pub(crate) fn sealed(release: &Release, cube: &Cube) -> Result<Result<Spec, Stri
     };
     // What the spec makes must be the sealed domain, so it may not take more than that does, but for a little.
     let room = size_of(cube) + (1 << 14);
-    Ok(parse_within(&text, Path::new("spec"), room, read).map_err(|e| {
+    // Nor may it ask for more tables: each is one of the plan's, of counts or of sums.
+    let tables = plan.channels.iter().map(|c| c.workload.len() as u64).max().unwrap_or(0);
+    Ok(parse_within(&text, Path::new("spec"), room, tables + MORE_TABLES, read).map_err(|e| {
         let first = e.diagnostics().first().map_or(String::new(), |d| d.message.escape_debug().to_string());
         format!("the sealed spec cannot be read, {} mistakes: {first}", e.diagnostics().len())
     }))

@@ -12,7 +12,7 @@ use crate::exact::Rational;
 use crate::plan::Target;
 use crate::plan::{Asks, Ranges, Table};
 use crate::spec::{AmountSpec, ExactTable};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The keys of `[[table]]`.
 pub(super) const KEYS: Keys = Keys {
@@ -105,8 +105,8 @@ pub(super) const KEYS: Keys = Keys {
 /// The keys that say which tables; each entry has exactly one.
 pub(super) const SHAPES: &[&str] = &["every", "up_to", "of"];
 
-/// More tables than this are a typing mistake.
-const MAX_TABLES: u64 = 5_000_000;
+/// Several entries may ask for the same tables: so many choices are looked at in all.
+const MAX_CHOICES: u64 = 5_000_000;
 
 /// All tables asked for, each once.
 #[derive(Default)]
@@ -139,14 +139,17 @@ pub(super) fn read(
         return None;
     }
     let total = entries.iter().map(|e| e.count).fold(0u64, u64::saturating_add);
-    if total > MAX_TABLES {
+    let most = sink.tables();
+    let asked =
+        (total <= MAX_CHOICES).then(|| gather(&entries, total.min(most) as usize, amounts.len(), most));
+    let asked = asked.flatten();
+    if asked.is_none() {
         sink.push(
             Diagnostic::at(value.span(), format!("the spec asks for {total} tables"))
-                .label(format!("must be at most {MAX_TABLES}")),
+                .label(format!("must be at most {most}")),
         );
-        return None;
     }
-    Some(gather(&entries, total as usize, amounts.len()))
+    asked
 }
 
 /// One `[[table]]`: choices of `smallest ..= largest` of the levels in `from`.
@@ -175,72 +178,89 @@ pub(super) fn stricter(a: Option<Target>, b: Option<Target>) -> Option<Target> {
     }
 }
 
-fn gather(entries: &[TableEntry], total: usize, amounts: usize) -> TablesAsked {
-    let mut sums = vec![TablesSummed::default(); amounts];
-    let mut tables: Vec<Table> = Vec::with_capacity(total);
-    let mut targets: Vec<Option<Target>> = Vec::with_capacity(total);
+/// Tables with their targets, in the order in which they first come up.
+#[derive(Default)]
+struct Gathered {
+    tables: Vec<(Table, Option<Target>)>,
+    at: HashMap<(Cuboid, Asks), usize>,
+}
+
+impl Gathered {
+    /// One more; `indexed`: it may be there already.
+    fn add(&mut self, table: Table, target: Option<Target>, indexed: bool) {
+        if indexed {
+            let key = (table.cuboid.clone(), table.asks.clone());
+            if let Some((own, strictest)) = self.at.get(&key).and_then(|&at| self.tables.get_mut(at)) {
+                own.weight = own.weight.max(table.weight);
+                *strictest = stricter(*strictest, target);
+                return;
+            }
+            self.at.insert(key, self.tables.len());
+        }
+        self.tables.push((table, target));
+    }
+
+    /// What is published as it is has no error to have a target for.
+    fn finish(mut self, exact: &HashSet<Cuboid>) -> Vec<(Table, Option<Target>)> {
+        self.tables
+            .iter_mut()
+            .filter(|(t, _)| exact.contains(&t.cuboid))
+            .for_each(|(_, target)| *target = None);
+        self.tables
+    }
+}
+
+/// The tables of all entries; `None` where they are more than `most`, of counts or of the sums of one amount.
+fn gather(entries: &[TableEntry], total: usize, amounts: usize, most: u64) -> Option<TablesAsked> {
+    let mut sums: Vec<(Gathered, Vec<Cuboid>, HashSet<Cuboid>)> = Vec::new();
+    sums.resize_with(amounts, Default::default);
+    let mut counts = Gathered { tables: Vec::with_capacity(total), ..Gathered::default() };
     let mut exact: Vec<ExactTable> = Vec::new();
-    let mut at: HashMap<(Cuboid, Asks), usize> = HashMap::new();
+    let mut known: HashSet<Cuboid> = HashSet::new();
+    let mut fits = true;
     // Within one entry no table comes up twice, so a single entry needs no index; unless the total of a dimension is asked for, which is
     // the table without it.
     let indexed = entries.len() > 1 || entries.iter().flat_map(|e| &e.asks).any(|(_, a)| *a == Ranges::Total);
     for entry in entries {
         let mut add = |chosen: &[Level]| {
+            if !fits {
+                return;
+            }
             let own = |d: usize| entry.asks.iter().find(|(of, _)| usize::from(*of) == d);
             let kept = chosen.iter().filter(|at| own(at.dimension).is_none_or(|(_, a)| *a != Ranges::Total));
             let cuboid = Cuboid::new(kept.copied());
             let asks = Asks::product(cuboid.iter().filter_map(|at| own(at.dimension).cloned()).collect());
             if let Some(reason) = &entry.exact
-                && !exact.iter().any(|e| e.cuboid == cuboid)
+                && known.insert(cuboid.clone())
             {
                 exact.push(ExactTable { cuboid: cuboid.clone(), reason: reason.clone() });
             }
             for (amount, weight) in &entry.sums {
-                let Some(TablesSummed { tables, exact }) = sums.get_mut(*amount) else { continue };
-                if entry.exact.is_some() && !exact.contains(&cuboid) {
+                let Some((tables, exact, known)) = sums.get_mut(*amount) else { continue };
+                if entry.exact.is_some() && known.insert(cuboid.clone()) {
                     exact.push(cuboid.clone());
                 }
                 let own = entry.sum_targets.iter().find(|(a, _)| a == amount).map(|(_, target)| *target);
-                match tables.iter_mut().find(|(t, _)| t.cuboid == cuboid && t.asks == asks) {
-                    Some((table, target)) => {
-                        table.weight = table.weight.max(*weight);
-                        *target = stricter(*target, own);
-                    }
-                    None => {
-                        let table = Table { cuboid: cuboid.clone(), weight: *weight, asks: asks.clone() };
-                        tables.push((table, own));
-                    }
-                }
+                let table = Table { cuboid: cuboid.clone(), weight: *weight, asks: asks.clone() };
+                tables.add(table, own, true);
+                fits &= tables.tables.len() as u64 <= most;
             }
             let Some(weight) = entry.weight else { return };
-            if indexed {
-                let key = (cuboid.clone(), asks.clone());
-                if let Some((table, target)) =
-                    at.get(&key).and_then(|&at| tables.get_mut(at).zip(targets.get_mut(at)))
-                {
-                    table.weight = table.weight.max(weight);
-                    *target = stricter(*target, entry.target);
-                    return;
-                }
-                at.insert(key, tables.len());
-            }
-            tables.push(Table { cuboid, weight, asks });
-            targets.push(entry.target);
+            counts.add(Table { cuboid, weight, asks }, entry.target, indexed);
+            fits &= counts.tables.len() as u64 <= most;
         };
         for k in entry.smallest..=entry.largest {
             choose(&entry.from, k, &mut Vec::with_capacity(k), &mut add);
         }
     }
-    // What is published as it is has no error to have a target for.
-    for (table, target) in tables.iter().zip(&mut targets) {
-        if exact.iter().any(|e| e.cuboid == table.cuboid) {
-            *target = None;
-        }
+    if !fits {
+        return None;
     }
-    for TablesSummed { tables, exact } in &mut sums {
-        tables.iter_mut().filter(|(t, _)| exact.contains(&t.cuboid)).for_each(|(_, target)| *target = None);
-    }
-    TablesAsked { tables, targets, exact, sums }
+    let (tables, targets) = counts.finish(&known).into_iter().unzip();
+    let sums = sums.into_iter();
+    let sums =
+        sums.map(|(tables, exact, known)| TablesSummed { tables: tables.finish(&known), exact }).collect();
+    Some(TablesAsked { tables, targets, exact, sums })
 }
 
 /// Every choice of `k` items, in lexicographic order.
@@ -313,11 +333,14 @@ fn entry(
         let smallest = if key == "every" { k } else { 0 };
         let ways = (smallest..=k).map(|k| binomial(from.len() as u64, k as u64));
         let count = ways.fold(0, u64::saturating_add);
-        if count > MAX_TABLES {
+        // Of dimensions whose totals are asked for several choices are one table.
+        let one_each = fields.get("ask").is_none();
+        let most = if one_each { sink.tables() } else { MAX_CHOICES };
+        if count > most {
             let shown = if count == u64::MAX { "more than 10^19".to_owned() } else { count.to_string() };
             sink.push(
                 Diagnostic::at(shape.span(), format!("`{key} = {k}` asks for {shown} tables"))
-                    .label(format!("must be at most {MAX_TABLES}"))
+                    .label(format!("must be at most {most}"))
                     .help("take fewer dimensions a table, or name some with `among`".to_owned()),
             );
             return None;
