@@ -34,10 +34,11 @@ pub(crate) fn optimum(planned: &Planned) -> Option<String> {
     // Proofs are of continuous noise. Where noise in whole numbers is as large but for a hair, its own figure stands for both.
     let own = planned.prediction.weighted_total;
     let is_total = of == planner::objective::WEIGHTED_TOTAL;
-    let value = match (c.value / own - 1.0).abs() < 1e-2 {
+    let alike = (c.value / own - 1.0).abs() < 1e-2 && (c.gap() <= 1e-3 || own >= c.bound);
+    let value = match alike {
         _ if !is_total => figure(c.value),
         true => figure(own),
-        false => format!("{} for continuous noise", figure(c.value)),
+        false => format!("{} under continuous noise", figure(c.value)),
     };
     let proof = if c.gap() > 1e-3 {
         format!("{of} {value}, at most {} times the least of {among} (proved: {bound})", times(1.0 + c.gap()))
