@@ -575,7 +575,20 @@ fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> Str
         Objective::Worst => p.score(request),
         Objective::Total | Objective::Targets => p.weighted_total(),
     };
-    let best = candidates[order[0]].outcome.as_ref().map_or(f64::INFINITY, |p| error(p));
+    let first = candidates[order[0]].outcome.as_ref().ok();
+    let best = first.map_or(f64::INFINITY, |p| error(p));
+    let missed = |p: &Planned| match request.objective {
+        Objective::Targets => p.missed(request),
+        _ => None,
+    };
+    // Where targets are out of reach, what is compared is how far off they are.
+    let least = first.and_then(|p| missed(p));
+    let beside = |p: &Planned| match (missed(p), least) {
+        _ if p.careless(request).is_some() => "(care)".into(),
+        (Some(_), None) => "(missed)".into(),
+        (Some(own), Some(least)) => format!("{:.2}×", own / least),
+        (None, _) => format!("{:.2}×", error(p) / best),
+    };
     let frame = |p: &Planned| Frame::new(&request.over(p.plan.measure).cube, &p.plan.levels);
     // Where tables have weights, strategies are compared by the weighted total: that is what is shown.
     let summed = candidates.iter().any(|c| c.outcome.as_ref().is_ok_and(|p| !p.sums.is_empty()));
@@ -598,7 +611,7 @@ fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> Str
                 figure(if weighted { p.weighted_total() } else { p.prediction.total }),
                 figure(p.prediction.rms_error()),
                 figure(p.prediction.max.sqrt()),
-                format!("{:.2}×", error(p) / best),
+                beside(p),
                 reads(planner::answering(&frame(p), &p.plan)),
             ]),
             Err(e) if !reasons.iter().any(|(m, _)| *m == c.measure) => {
@@ -608,6 +621,16 @@ fn comparison(request: &Request, candidates: &[Candidate], chosen: usize) -> Str
         }
     }
     let mut out = columns(&["  strategy", "groups", total, "rms", "worst", "vs best", "reads"], &rows);
+    let planned = || candidates.iter().filter_map(|c| c.outcome.as_ref().ok());
+    if least.is_some() {
+        out.push_str("  (vs best: of the worst ratio of variance to target, as not all are met)\n");
+    }
+    if least.is_none() && planned().any(|p| missed(p).is_some()) {
+        out.push_str("  (missed: not all targets are met)\n");
+    }
+    if planned().any(|p| p.careless(request).is_some()) {
+        out.push_str("  (care: a table without a target would be let down further than is allowed)\n");
+    }
     if candidates.iter().any(|c| c.vast) {
         out.push_str("  * so many cells that it is only chosen by name\n");
     }

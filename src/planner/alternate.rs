@@ -13,7 +13,7 @@
 
 use super::linearised::{Bounds, Linearised, Witness};
 use super::minimax::Power;
-use super::objective::{Certificate, MET, Objective};
+use super::objective::{CARED, Certificate, MET, Objective};
 use super::predict::{self, kinds};
 use super::price;
 use super::strategy::Ask;
@@ -33,6 +33,9 @@ const SETTLED: f64 = 1e-7;
 const PRECISION: f64 = 1e-5;
 /// No table's share falls below this part of an equal one.
 const LEAST_SHARE: f64 = 1e-5;
+/// Values of scales that miss a target, by the ratio to it, and of those that let others down.
+const MISSED: f64 = 1e200;
+const CARELESS: f64 = 1e250;
 
 /// What a plan of whole tables makes of the workload, as a function of the scales.
 struct Lens<'a> {
@@ -166,8 +169,18 @@ impl<'a> Lens<'a> {
                 rows().map(|(t, v)| v * request.workload[t].weight.to_f64()).fold(0.0, f64::max)
             }
             Objective::Targets => {
-                let ratio = rows().map(|(t, v)| bounds.ratio(t, v)).fold(0.0, f64::max);
-                if ratio <= 1.0 + MET / 4.0 { linearised.total(u) } else { 1e200 * ratio.min(1e100) }
+                let of = |target: bool| {
+                    let own = rows().filter(|(t, _)| bounds.is_target(*t) == target);
+                    own.map(|(t, v)| bounds.ratio(t, v)).fold(0.0, f64::max)
+                };
+                let (ratio, care) = (of(true), of(false));
+                if care > 1.0 + CARED / 4.0 {
+                    CARELESS * care.min(1e40)
+                } else if ratio <= 1.0 + MET / 4.0 {
+                    linearised.total(u)
+                } else {
+                    MISSED * ratio.min(1e40)
+                }
             }
         }
     }
@@ -336,10 +349,12 @@ fn taken(
         }
     }
     let of = solved.certificate.of;
-    let proof = (lens.power() == Power::Plain).then(|| {
+    // Scales that let others down are not taken.
+    let careless = request.objective == Objective::Targets && value > CARELESS / 2.0;
+    let proof = (lens.power() == Power::Plain && !careless).then(|| {
         // Out of reach, what is proved is the ratio.
-        let met = request.objective != Objective::Targets || value < 1e199;
-        let value = if met { value } else { value / 1e200 };
+        let met = request.objective != Objective::Targets || value < MISSED / 2.0;
+        let value = if met { value } else { value / MISSED };
         let bound = lens.proof(&linearised, &solved.witness, &u).min(value);
         Certificate::new(of, value, bound)
     });

@@ -115,6 +115,13 @@ impl<'a> Context<'a> {
         Context { scene, frame, closure }
     }
 
+    /// The same levels, looked at for targets.
+    pub(super) fn turned_to(&mut self, asked: &Request) {
+        let request = self.scene.request.to_mut();
+        request.objective = asked.objective;
+        request.care = asked.care.clone();
+    }
+
     pub(super) fn finish(
         &self,
         measure: Measure,
@@ -174,7 +181,9 @@ impl<'a> Context<'a> {
             };
             return Err(PlanError::NotApplicable(measure.name(), why));
         }
-        let mut planned = Planned { plan, cost, prediction, certificate, ratio: None, sums: Vec::new() };
+        let care = request.care.clone();
+        let mut planned =
+            Planned { plan, cost, prediction, certificate, ratio: None, care, sums: Vec::new() };
         let by_law = !request.noise.is_normal() && !request.by_variance;
         if request.objective == Objective::Targets && by_law {
             planned.ratio = tails::ratio(request, &planned);

@@ -1,6 +1,6 @@
 //! What the same ε would give with a little δ: Gaussian noise, whose best plans are much more precise for many overlapping tables.
 
-use super::chosen::Look;
+use super::chosen::{Choice, Look};
 use super::planned::Planned;
 use super::request::Request;
 use super::within::choose_within;
@@ -15,7 +15,7 @@ pub(crate) static DELTA: LazyLock<Rational> =
 /// The plan under Gaussian noise for the same request.
 #[derive(Debug, Clone)]
 pub(crate) struct WithDelta {
-    /// Its strategy is the one asked for; `residual` for `auto`, which is best or close to it, and quick.
+    /// Its strategy is the one asked for; `residual` for `auto`, or `bases` where that is better for more than cells: best or close to it, and quick.
     pub planned: Planned,
 }
 
@@ -28,16 +28,19 @@ pub(crate) fn with_delta(request: &Request) -> Option<WithDelta> {
     let mut other = request.clone();
     other.noise = Noise::Gaussian;
     other.budget = convert::largest_rho(request.budget, *DELTA)?;
-    let measures = match request.measure {
-        None => vec![Some(Measure::Residual), None],
+    // More than cells is what bases are for.
+    let more = || request.workload.iter().any(|t| !t.asks.is_cells());
+    let quick = match request.measure {
+        None if more() => vec![Some(Measure::Bases), Some(Measure::Residual)],
+        None => vec![Some(Measure::Residual)],
         own => vec![own],
     };
     let plan = |measure| {
         let asked = Request { measure, ..other.clone() };
         choose_within(&asked, Look::Needed, (request.budget, *DELTA)).ok()
     };
-    measures
-        .into_iter()
-        .find_map(plan)
-        .map(|choice| WithDelta { planned: Arc::unwrap_or_clone(choice.planned) })
+    let score = |choice: &Choice| choice.planned.score(&other);
+    let best = quick.into_iter().filter_map(plan).min_by(|a, b| score(a).total_cmp(&score(b)));
+    let auto = || request.measure.is_none().then(|| plan(None)).flatten();
+    best.or_else(auto).map(|choice| WithDelta { planned: Arc::unwrap_or_clone(choice.planned) })
 }

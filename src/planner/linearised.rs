@@ -9,7 +9,7 @@
 
 use super::closure::Closure;
 use super::minimax::{Minimax, Power, Solution};
-use super::objective::{CARE, Certificate, Objective};
+use super::objective::{CARE, Certificate, Objective, WEIGHTED_TOTAL};
 use super::request::Request;
 
 /// The recovery of all cells, as far as variances go.
@@ -35,6 +35,11 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
+    /// Whether a table's is a target, and not care.
+    pub(crate) fn is_target(&self, table: usize) -> bool {
+        self.target[table]
+    }
+
     /// A variance over what is allowed.
     pub(crate) fn ratio(&self, table: usize, variance: f64) -> f64 {
         let most = self.of[table];
@@ -141,13 +146,14 @@ impl Linearised {
         self.price.iter().zip(&self.gain).map(|(c, v)| p.share(c / v) * times).collect()
     }
 
-    /// What the request's targets ask for, and what care allows all other tables: at these scales, which should be those of
-    /// the least total.
+    /// What the request's targets ask for, and what care allows all other tables: beside what the request knows of the least total, or else beside these
+    /// scales, which should be those of it.
     pub(crate) fn bounds(&self, request: &Request, free: &[f64]) -> Bounds {
         let mut worst = vec![0.0f64; request.workload.len()];
         for ((t, _), v) in self.rows.iter().zip(self.variances(free)) {
             worst[*t] = worst[*t].max(v);
         }
+        worst.iter_mut().zip(request.care.iter()).for_each(|(worst, kept)| *worst = *kept);
         let target = |t: usize| request.target_variance(t);
         Bounds {
             of: worst.iter().enumerate().map(|(t, w)| target(t).unwrap_or(CARE * CARE * w)).collect(),
@@ -169,7 +175,7 @@ impl Linearised {
         let value = self.total(&u);
         let witness =
             Witness { rows: vec![0.0; self.rows.len()], total: 1.0, unit: 1.0, lead: 1.0, rest: 0.0 };
-        Solved { u, certificate: Certificate::new("weighted total variance", value, value), witness }
+        Solved { u, certificate: Certificate::new(WEIGHTED_TOTAL, value, value), witness }
     }
 
     fn worst(&self, request: &Request) -> Solved {
@@ -342,9 +348,13 @@ impl Linearised {
         if (0..request.workload.len()).all(|t| request.target_variance(t).is_some()) {
             return Some((high, low));
         }
+        let whole = self.budget;
+        let mut at = request.clone();
         let mut solve = |budget: f64| {
             self.budget = budget;
-            let bounds = self.bounds(request, &self.free());
+            let times = self.power.lower(whole / budget);
+            at.care = request.care.iter().map(|kept| kept * times).collect();
+            let bounds = self.bounds(&at, &self.free());
             self.bounded(&bounds, 1.0, None).minimax.solve()
         };
         loop {

@@ -72,11 +72,23 @@ impl Certificate {
         }
     }
 
+    /// The bounds for wider families that say something of their own: what holds of every Gaussian mechanism holds of all that are among them.
+    pub(crate) fn told(&self) -> impl Iterator<Item = (&'static str, f64)> + '_ {
+        let all = || self.wider.iter().flatten().copied();
+        let every = all().filter(|(of, _)| *of == Among::Gaussian.words()).map(|(_, bound)| bound);
+        let own = (self.among == Among::Gaussian).then_some(self.bound);
+        let most = every.chain(own).fold(0.0, f64::max);
+        all().filter(move |(of, bound)| *of == Among::Gaussian.words() || *bound > most)
+    }
+
     /// The relative duality gap.
     pub fn gap(&self) -> f64 {
         (self.value / self.bound - 1.0).max(0.0)
     }
 }
+
+/// What is minimised by default, in words.
+pub(crate) const WEIGHTED_TOTAL: &str = "weighted total variance";
 
 /// A target counts as met within what rounding a scale costs.
 pub(crate) const MET: f64 = 1e-6;
@@ -89,3 +101,6 @@ pub(crate) fn keeps(margin: f64, half: f64) -> bool {
 /// A table without a target keeps the standard error of its worst cell within this factor of what the plan of least total variance
 /// gives it at the same budget. Else it would pay for others' targets without limit, and nobody would have asked for that.
 pub(crate) const CARE: f64 = 4.0;
+
+/// What rounding scales may add to that.
+pub(crate) const CARED: f64 = 1e-4;

@@ -1,6 +1,6 @@
 //! A plan with what it costs and promises, and why there is none.
 
-use super::objective::{Certificate, MET, Objective};
+use super::objective::{CARE, CARED, Certificate, MET, Objective};
 use super::parts::MOST_PARTS;
 use super::predict::Prediction;
 use super::request::Request;
@@ -83,6 +83,8 @@ pub struct Planned {
     /// With targets under Laplace noise: the largest ratio of a squared margin to its target's, by the law of the noise.
     /// Beside sums, with objectives other than the total, what the objective makes small, of counts and sums.
     pub ratio: Option<f64>,
+    /// The request's [`care`](Request::care).
+    pub(crate) care: Arc<[f64]>,
     /// What is promised of sums, channel by channel.
     pub(crate) sums: Vec<SumSpread>,
 }
@@ -163,7 +165,10 @@ impl Planned {
     /// What this plan is compared by, see [`score`].
     pub fn score(&self, request: &Request) -> f64 {
         match self.sums.is_empty() {
-            true => score(request, &self.prediction, self.ratio),
+            true => match self.careless(request) {
+                Some(times) => 1e303 * (1.0 + libm::log(times)),
+                None => score(request, &self.prediction, self.ratio),
+            },
             false => {
                 let worst = self.ratio.unwrap_or(0.0);
                 match request.objective {
@@ -173,6 +178,28 @@ impl Planned {
                 }
             }
         }
+    }
+
+    /// How many times the standard error that the least total would give it the worst-off table without a target has. `None` where nothing is to be
+    /// taken care of.
+    pub(crate) fn others(&self, request: &Request) -> Option<f64> {
+        let all = self.prediction.tables.iter().zip(self.care.iter()).enumerate();
+        let without = all.filter(|&(t, (_, kept))| request.target_variance(t).is_none() && *kept > 0.0);
+        without.map(|(_, (own, kept))| (own.max / kept).sqrt()).reduce(f64::max)
+    }
+
+    /// The same where it is more than is allowed.
+    pub(crate) fn careless(&self, request: &Request) -> Option<f64> {
+        self.others(request).filter(|times| !(*times <= CARE * (1.0 + CARED)))
+    }
+
+    /// The largest ratio of a squared margin to its target's, where it is more than that.
+    pub(crate) fn missed(&self, request: &Request) -> Option<f64> {
+        let normal = || {
+            let all = self.prediction.tables.iter().enumerate();
+            all.filter_map(|(t, s)| Some(s.max / request.target_variance(t)?)).fold(0.0, f64::max)
+        };
+        Some(self.ratio.unwrap_or_else(normal)).filter(|ratio| *ratio > 1.0 + MET)
     }
 
     /// The weighted total variance of counts and sums, the latter in squares of their largest value.

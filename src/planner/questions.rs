@@ -82,8 +82,15 @@ pub(super) fn choose(request: &Request, rows: &Rows) -> Result<Choice, PlanError
     let queries = cells;
     let prediction =
         Prediction { total, weighted_total: total, max: each, cells, queries, ..Prediction::default() };
-    let planned =
-        Arc::new(Planned { plan, cost, prediction, certificate: None, ratio: None, sums: Vec::new() });
+    let planned = Arc::new(Planned {
+        plan,
+        cost,
+        prediction,
+        certificate: None,
+        ratio: None,
+        care: Arc::default(),
+        sums: Vec::new(),
+    });
     let candidate = Candidate {
         measure: planned.plan.measure,
         budgets: planned.plan.budgets,

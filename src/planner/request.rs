@@ -1,5 +1,6 @@
 //! What a plan is made from: the spec's public part, with no data and no file names.
 
+use super::planned::Planned;
 use crate::cube::Quantity;
 use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
@@ -74,6 +75,9 @@ pub struct Request {
     /// For each workload table the factor by which its cells' variance must be smaller than a normal error's, since its noise has longer
     /// tails; empty where all are one.
     pub tails: Vec<f64>,
+    /// With targets, for each workload table the largest variance that the plan of least total gives it at the same budget: those without a target
+    /// are not let down much further. Empty where it is not known yet.
+    pub care: Arc<[f64]>,
     /// Whether targets are looked at as those of normal errors: of a channel of several, whose errors are seen together later.
     pub by_variance: bool,
     /// How far one row moves what is added up: as rows are counted, by one.
@@ -110,6 +114,7 @@ impl Request {
             rows: None,
             effort: 1,
             tails: Vec::new(),
+            care: Arc::default(),
             by_variance: false,
             reach: 1,
             sums: Vec::new(),
@@ -165,6 +170,23 @@ impl Request {
     /// What each cell of workload table `t` weighs, where not all weigh alike.
     pub(crate) fn cells_of(&self, t: usize) -> Option<&[f64]> {
         self.by_cell.get(t).map(|cells| &**cells).filter(|cells| !cells.is_empty())
+    }
+
+    /// Whether tables without a target have to be taken care of, and it is not known yet what for.
+    pub(super) fn lacks_care(&self) -> bool {
+        let bare = |t: usize| self.targets.get(t).copied().flatten().is_none();
+        let some = self.targets.iter().any(Option::is_some) && (0..self.workload.len()).any(bare);
+        self.objective == Objective::Targets && self.care.is_empty() && some
+    }
+
+    /// The request with care for its tables that have no target, by a plan for the least total.
+    pub(super) fn caring(&self, total: &Planned) -> Request {
+        Request { care: total.prediction.tables.iter().map(|s| s.max).collect(), ..self.clone() }
+    }
+
+    /// The request for the least total.
+    pub(super) fn of_total(&self) -> Request {
+        Request { objective: Objective::Total, ..self.clone() }
     }
 
     /// The variance at which an error just meets the target of workload table `t`: a normal one, unless its tails are known.

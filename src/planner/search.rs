@@ -1,5 +1,6 @@
 //! The best plan of each strategy.
 
+use super::answering::best;
 use super::context::{Context, Scene, for_tables};
 use super::objective::{Certificate, Objective};
 use super::planned::{Candidate, PlanError, Planned};
@@ -17,8 +18,21 @@ const MOST_WAITED: f64 = (1u64 << 29) as f64;
 
 /// The plan of one strategy.
 pub(super) fn single(request: &Request, measure: Measure) -> Result<Planned, PlanError> {
-    let planned = Context::new(request, measure)?.plan(measure, request.budgets);
-    better(request, planned, second(request, measure).as_ref(), measure, request.budgets)
+    let second = second(request, measure);
+    if !request.lacks_care() {
+        let planned = Context::new(request, measure)?.plan(measure, request.budgets);
+        return better(request, planned, second.as_ref(), measure, request.budgets);
+    }
+    let total = request.of_total();
+    let mut context = Context::new(&total, measure)?;
+    let planned = context.plan(measure, request.budgets);
+    let of_total = second.as_ref().map(Request::of_total);
+    let least = better(&total, planned, of_total.as_ref(), measure, request.budgets)?;
+    let caring = request.caring(&least);
+    context.turned_to(&caring);
+    let planned = context.plan(measure, request.budgets);
+    let second = second.map(|own| own.caring(&least));
+    better(&caring, planned, second.as_ref(), measure, request.budgets)
 }
 
 /// The request as a strategy's second plan sees it.
@@ -47,7 +61,32 @@ pub fn compare(request: &Request, budgets: &[BudgetRule]) -> Result<Vec<Candidat
     // What is wrong with the request is wrong with all.
     for_tables(request)?;
     // Most strategies use the same levels, and what stands on those is worked out once.
+    let (total, caring);
     let mut contexts: Vec<Context> = Vec::new();
+    if !request.lacks_care() {
+        return each(request, budgets, &mut contexts);
+    }
+    total = request.of_total();
+    // What is taken care of is what whoever asks for the total would have.
+    let least = match request.measure {
+        Some(measure) => Arc::new(single(&total, measure)?),
+        None => {
+            let all = each(&total, &[request.budgets], &mut contexts)?;
+            let at = best(&total, all.iter().enumerate());
+            let Some(Ok(least)) = at.and_then(|i| Some(all.get(i)?.outcome.clone())) else { return Ok(all) };
+            least
+        }
+    };
+    caring = request.caring(&least);
+    contexts.iter_mut().for_each(|context| context.turned_to(&caring));
+    each(&caring, budgets, &mut contexts)
+}
+
+fn each<'a>(
+    request: &'a Request,
+    budgets: &[BudgetRule],
+    contexts: &mut Vec<Context<'a>>,
+) -> Result<Vec<Candidate>, PlanError> {
     let mut candidates = Vec::new();
     for (measure, rules) in strategy::compared(request, budgets) {
         let at = Scene::new(request, measure).map(|scene| {

@@ -333,7 +333,8 @@ fn together(
         return Err(PlanError::OverBudget(cost.total, plan.budget));
     }
     drawable(request, &frame, &plan)?;
-    let mut planned = Planned { plan, cost, prediction, certificate: None, ratio: None, sums };
+    let mut planned =
+        Planned { plan, cost, prediction, certificate: None, ratio: None, care: Arc::default(), sums };
     let aimed = reached::margins(request, &planned);
     planned.sums.iter_mut().zip(aimed).for_each(|(sums, aimed)| sums.aimed = aimed);
     planned.ratio = reached::reached(request, &planned);

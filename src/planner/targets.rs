@@ -4,6 +4,9 @@
 //! asks for, with a certified lower bound. All other plans keep their shape: their noise shrinks as the budget grows, so the least budget
 //! at which the predicted margins meet every target follows from the worst of them, or is found by bisection on the budget.
 
+#[cfg(test)]
+mod tests;
+
 use super::alternate;
 use super::choice::plan;
 use super::context::Context;
@@ -17,6 +20,7 @@ use crate::answer::Evaluator;
 use crate::exact::Rational;
 use crate::plan::copies::MOST_LAWS;
 use crate::plan::{BudgetRule, Measure, Measurement, Plan, Target, round};
+use std::sync::Arc;
 
 /// One table and its target.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -106,6 +110,7 @@ pub fn targets(request: &Request, planned: &Planned) -> Result<Option<Targets>, 
         return Ok(None);
     }
     let outcomes = outcomes(request, planned);
+    let others = planned.others(request);
     // What is said of components is said of those of `residual`.
     let shaped = planned.plan.measure == Measure::Residual
         && request.objective == Objective::Targets
@@ -113,7 +118,7 @@ pub fn targets(request: &Request, planned: &Planned) -> Result<Option<Targets>, 
         && request.sums.is_empty();
     if !shaped {
         let least = by_scaling(request, planned, &outcomes);
-        return Ok(Some(Targets { outcomes, others: None, least }));
+        return Ok(Some(Targets { outcomes, others, least }));
     }
     let context = Context::new(request, planned.plan.measure)?;
     // Of the whole budget the tables get a part.
@@ -126,36 +131,27 @@ pub fn targets(request: &Request, planned: &Planned) -> Result<Option<Targets>, 
         .and_then(|(budget, bound)| {
             // Of 2ρ.
             let [rho, bound] = [budget, bound].map(|b| b / (2.0 * part));
-            Some(Least { budget: tried(request, planned, rho)?, bound: Some(bound) })
+            Some(Least { budget: tried(request, rho)?, bound: Some(bound) })
         });
-    Ok(Some(Targets { outcomes, others: others(request, planned), least }))
+    Ok(Some(Targets { outcomes, others, least }))
 }
 
-/// How much the tables without a target give up for the others' targets.
-fn others(request: &Request, planned: &Planned) -> Option<f64> {
-    let total = Request { objective: Objective::Total, ..request.clone() };
-    let free = Context::new(&total, planned.plan.measure).ok()?;
-    let free = free.plan(planned.plan.measure, planned.plan.budgets).ok()?;
-    let pairs = planned.prediction.tables.iter().zip(&free.prediction.tables).enumerate();
-    let without = pairs.filter(|&(t, (_, free))| request.target_variance(t).is_none() && free.max > 0.0);
-    without.map(|(_, (own, free))| (own.max / free.max).sqrt()).reduce(f64::max)
-}
-
-/// A plan of the same strategy for another budget. Whole tables keep their tables: what they are worth does not depend on the budget, but for
-/// the noise being whole numbers.
-fn again(request: &Request, planned: &Planned, budget: Rational, anew: bool) -> Option<Planned> {
+/// The same tables for another budget: what they are worth does not depend on the budget, but for the noise being whole numbers. Of counts and
+/// sums, and of what is not whole tables, a plan of the same strategy.
+fn again(request: &Request, planned: &Planned, budget: Rational) -> Option<Planned> {
     let mut at = request.clone();
     at.budget = budget;
     if !request.sums.is_empty() {
         (at.measure, at.budgets) = (Some(planned.plan.measure), planned.plan.budgets);
         return plan(&at).ok();
     }
-    if anew || !alternate::fits(&planned.plan.rows().measurements) {
+    if !alternate::fits(&planned.plan.rows().measurements) {
         at.budgets = planned.plan.budgets;
         return single(&at, planned.plan.measure).ok();
     }
-    let context = Context::new(&at, planned.plan.measure).ok()?;
     let times = request.budget.to_f64() / budget.to_f64();
+    at.care = planned.care.iter().map(|kept| kept * of_variance(planned, times)).collect();
+    let context = Context::new(&at, planned.plan.measure).ok()?;
     let scaled =
         |m: &Measurement| Some(Measurement { scale: round::up(m.scale.to_f64() * times)?, ..m.clone() });
     let start: Vec<Measurement> =
@@ -167,21 +163,30 @@ fn again(request: &Request, planned: &Planned, budget: Rational, anew: bool) -> 
     same.into_iter().chain(turned).min_by(|a, b| a.score(&at).total_cmp(&b.score(&at)))
 }
 
-/// Whether the same strategy meets all targets with this budget.
-fn meets(request: &Request, planned: &Planned, budget: Rational, anew: bool) -> bool {
-    let Some(plan) = again(request, planned, budget, anew) else { return false };
+/// By what variances grow with so many times the noise.
+fn of_variance(planned: &Planned, times: f64) -> f64 {
+    if planned.plan.noise.squares() { times } else { times * times }
+}
+
+/// Whether the same tables meet all targets with this budget.
+fn meets(request: &Request, planned: &Planned, budget: Rational) -> bool {
+    let Some(plan) = again(request, planned, budget) else { return false };
     let at = Request { budget, ..request.clone() };
-    outcomes(&at, &plan).iter().all(|o| o.met)
+    plan.careless(&at).is_none() && outcomes(&at, &plan).iter().all(|o| o.met)
 }
 
 /// The first budget of nine digits from `x` on that meets all targets when it is given: scales are rounded and fitted to the budget, so
-/// that the computed least may miss them by a few parts in a million. Only a search for tables, which takes seconds, is not made again.
-fn tried(request: &Request, planned: &Planned, x: f64) -> Option<Rational> {
-    let anew = !strategy::searches(planned.plan.measure);
-    (0..12)
+/// that the computed least may miss them by a few parts in a million, and other tables may be found at another budget. It is tried as whoever gives
+/// it does, by the request's own strategy and objective.
+fn tried(request: &Request, x: f64) -> Option<Rational> {
+    let given = |budget: Rational| {
+        let at = Request { budget, care: Arc::default(), ..request.clone() };
+        plan(&at).is_ok_and(|plan| outcomes(&at, &plan).iter().all(|o| o.met))
+    };
+    (0..14)
         .map(|i| if i == 0 { x } else { x * (1.0 + 1e-8 * f64::from(1 << (2 * i))) })
         .filter_map(nine_digits)
-        .find(|&budget| meets(request, planned, budget, anew))
+        .find(|&budget| given(budget))
 }
 
 /// The least decimal number of nine digits that is not below `x`.
@@ -227,7 +232,7 @@ fn by_scaling(request: &Request, planned: &Planned, outcomes: &[Outcome]) -> Opt
     let enough = at.budget.to_f64() * noise.power(worst);
     // The law of whole-number noise is not quite that of another scale. A plan of counts and sums is many plans.
     let fine = if request.sums.is_empty() { 1e-6 } else { 2.5e-4 };
-    let meets = |x: f64| nine_digits(x).is_some_and(|b| meets(&at, &tight, b, false));
+    let meets = |x: f64| nine_digits(x).is_some_and(|b| meets(&at, &tight, b));
     let mut step = fine;
     let mut high = enough;
     while !meets(high) {
@@ -254,5 +259,5 @@ fn by_scaling(request: &Request, planned: &Planned, outcomes: &[Outcome]) -> Opt
         let middle = (low * high).sqrt();
         if meets(middle) { high = middle } else { low = middle }
     }
-    Some(Least { budget: tried(&at, &tight, high)?, bound: None })
+    Some(Least { budget: tried(request, high)?, bound: None })
 }

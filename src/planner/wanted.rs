@@ -55,6 +55,7 @@ impl Spec {
             cut_units: self.privacy.cut_units,
             effort: self.strategy.effort,
             tails: Vec::new(),
+            care: std::sync::Arc::default(),
             by_variance: false,
             reach: 1,
             with_law: false,

@@ -1,4 +1,4 @@
-//! The plan for a budget in (ε, δ): the largest ρ that the law of the plan's own loss allows, and not what a conversion leaves of it.
+//! The plan for a budget in (ε, δ): the largest ρ found that the law of the plan's own loss allows, and not what a conversion leaves of it.
 //!
 //! **Guarantee.** A plan that is returned has δ(ε) within the budget by [`Losses::within`], computed of its own scales, or costs no more than the ρ
 //! that [`convert::largest_rho`] gives. **Proof.** Whatever was tried on the way: only that is asked of what is returned. δ does not
@@ -11,7 +11,7 @@ use super::chosen::{Choice, Look};
 use super::planned::PlanError;
 use super::request::Request;
 use crate::exact::Rational;
-use crate::plan::{Losses, Neighbours, convert};
+use crate::plan::{Losses, Neighbours, Plan, convert};
 use margins_law::loss::Loss;
 
 /// How far below the limit of continuous noise the first plan stays: what is added to δ in proving it.
@@ -23,6 +23,15 @@ const MUCH_LEFT: f64 = 0.8;
 /// Steps of the search for a ρ, and how far apart they are.
 const STEPS: i32 = 24;
 const APART: f64 = 0.01;
+/// Plans of more blocks have laws that are close to that of continuous noise.
+const FEW_BLOCKS: usize = 8;
+/// Where laws are compared with it, and how close they must be for nothing to be found further up.
+const PROBES: [f64; 5] = [1.0, 1.1, 1.3, 1.6, 2.0];
+const SMOOTH: f64 = 0.02;
+/// The most values of the loss that are listed, those that are looked at, and steps of the search further up.
+const MOST_VALUES: usize = 4096;
+const MOST_LOOKS: usize = 128;
+const FAR: i32 = 80;
 
 /// [`choose`], for a request whose budget is the ρ that (ε, δ) convert to: with a larger one where the plan's own law allows that.
 pub(crate) fn choose_within(
@@ -47,12 +56,19 @@ pub(crate) fn choose_within(
 }
 
 /// A plan that was proved; `None` where none was found above the conversion's ρ.
-fn more(request: &Request, (epsilon, delta): (Rational, Rational)) -> Option<Choice> {
+fn more(request: &Request, budget: (Rational, Rational)) -> Option<Choice> {
     let plain =
         request.neighbours == Neighbours::AddRemove && request.max_rows == 1 && request.rows.is_none();
     if !plain || request.noise.is_pure() {
         return None;
     }
+    let near = near(request, budget);
+    let begin = near.clone().or_else(|| choose(request, Look::Needed).ok())?;
+    further(request, &begin, budget).or(near)
+}
+
+/// One close to what continuous noise allows.
+fn near(request: &Request, (epsilon, delta): (Rational, Rational)) -> Option<Choice> {
     let (e, d, goal) = (epsilon.to_f64(), delta.to_f64(), Losses::goal(delta));
     let limit = smooth(e, d)?;
     let mut rho = limit * (1.0 - BELOW);
@@ -80,6 +96,79 @@ fn more(request: &Request, (epsilon, delta): (Rational, Rational)) -> Option<Cho
         }
     }
     proved
+}
+
+/// One far beyond that, where the noise has so few steps that its law is far from a continuous one: δ falls and rises as values of the loss pass ε.
+///
+/// It is least where a value that the loss often takes is just ε: scaled by `t`, the loss `ρ + x` is `t (ρ + x)`, as ρ and what a step of noise is worth, `1/s²`, grow
+/// alike. So the plan's ρ is looked at times `ε/(ρ + x)` for sums `x` of such steps, and in small steps besides, the largest first.
+fn further(request: &Request, begin: &Choice, (epsilon, delta): (Rational, Rational)) -> Option<Choice> {
+    let plan = &begin.planned.plan;
+    let rho = begin.planned.cost.total.to_f64();
+    if plan.measured() > FEW_BLOCKS || !(rho > 0.0) {
+        return None;
+    }
+    let own = losses(request, begin)?;
+    let (e, d) = (epsilon.to_f64(), delta.to_f64());
+    let at = |times: f64| own.scaled(1.0 / times).delta(e);
+    let is_smooth = |times: &f64| {
+        let smooth = Loss::smooth(rho * times).delta(e).above;
+        (at(*times) - smooth).abs() <= SMOOTH * smooth
+    };
+    if PROBES.iter().all(is_smooth) {
+        return None;
+    }
+    let within = |times: f64| at(times) <= d * (1.0 - 1e-6);
+    let mut plans = 0;
+    for times in looked_at(plan, rho, e).into_iter().filter(|times| within(*times)) {
+        // As far up as goes from there.
+        let (mut good, mut wide) = (times, 1e-6);
+        while wide < APART && within(good * (1.0 + wide)) {
+            good *= 1.0 + wide;
+            wide *= 4.0;
+        }
+        let mut bad = good * (1.0 + wide);
+        for _ in 0..8 {
+            let middle = 0.5 * (good + bad);
+            if within(middle) { good = middle } else { bad = middle }
+        }
+        let budget = convert::down(rho * good * (1.0 - BELOW)).filter(|budget| *budget > plan.budget)?;
+        let larger = Request { budget, ..request.clone() };
+        let choice = choose(&larger, Look::Needed).ok()?;
+        if losses(&larger, &choice)?.within(epsilon, delta) {
+            return Some(choice);
+        }
+        plans += 1;
+        if plans == MOST_PLANS {
+            break;
+        }
+    }
+    None
+}
+
+/// By how much the plan's ρ is multiplied, the largest first.
+fn looked_at(plan: &Plan, rho: f64, epsilon: f64) -> Vec<f64> {
+    let mut steps: Vec<f64> = plan.measurements().map(|m| 1.0 / m.scale.to_f64()).collect();
+    steps.sort_by(|a, b| b.total_cmp(a));
+    steps.dedup();
+    let mut values = vec![rho];
+    for step in steps {
+        // With each value so far all that are some steps further up.
+        let mut from = 0;
+        while let Some(next) = values.get(from).map(|value| value + step) {
+            if next <= epsilon && values.len() < MOST_VALUES {
+                values.push(next);
+            }
+            from += 1;
+        }
+    }
+    values.sort_by(|a, b| b.total_cmp(a));
+    let at_values = values.into_iter().map(|value| epsilon / value * (1.0 - BELOW)).take(MOST_LOOKS);
+    let grid = (1..=FAR).map(|k| (1.0 + APART).powi(k));
+    let mut all: Vec<f64> = at_values.chain(grid).filter(|times| *times > 1.0 + 1e-6).collect();
+    all.sort_by(|a, b| b.total_cmp(a));
+    all.dedup_by(|b, a| *b > *a * (1.0 - 1e-9));
+    all
 }
 
 /// The laws of a plan.

@@ -15,7 +15,7 @@ use crate::planner::bases::bound;
 use crate::planner::bases::descent::{self, Asker, Chosen, Demand, Dimension, Problem, Row};
 use crate::planner::bases::worst::{self, Worst};
 use crate::planner::closure::bases::{Bases as Told, can_be_told};
-use crate::planner::objective::{Among, Certificate, Objective};
+use crate::planner::objective::{Among, Certificate, Objective, WEIGHTED_TOTAL};
 use crate::planner::request::Request;
 use std::sync::Arc;
 
@@ -61,9 +61,8 @@ impl Strategy for Bases {
             for (measurements, proof) in &mut sets {
                 let value = || value(&ask, measurements);
                 let bound = bound::least(ask.request, &exactly, ask.frame, &problem, &chosen);
-                *proof = bound.map(|bound| {
-                    Certificate::new("weighted total variance", value(), bound).among(Among::Gaussian)
-                });
+                *proof = bound
+                    .map(|bound| Certificate::new(WEIGHTED_TOTAL, value(), bound).among(Among::Gaussian));
             }
         }
         if let Some((problem, bound)) = weighed {

@@ -37,10 +37,6 @@ impl Strategy for Cluster {
         let choice = clustered(ask, &land, ask.most_cells()).ok_or(NotApplicable::TooManyTables)?;
         Ok(vec![(ask.chosen(&land, &choice)?, None)])
     }
-
-    fn searches(&self) -> bool {
-        true
-    }
 }
 
 /// A table, and the workload's tables that it stands for.

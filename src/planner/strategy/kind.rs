@@ -32,11 +32,6 @@ pub(super) trait Strategy {
         Rules::Apart
     }
 
-    /// Whether it searches for its tables, which takes seconds.
-    fn searches(&self) -> bool {
-        false
-    }
-
     /// The levels in use.
     fn levels(&self, request: &Request) -> Result<Vec<Vec<u8>>, NotApplicable> {
         Ok(levels_of(request, None))

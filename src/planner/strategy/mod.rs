@@ -77,11 +77,6 @@ pub(crate) fn shares(measure: Measure) -> bool {
     of(measure).rules() != Rules::Fixed
 }
 
-/// Whether a strategy searches for its tables, which takes seconds.
-pub(crate) fn searches(measure: Measure) -> bool {
-    of(measure).searches()
-}
-
 /// The measurements of one strategy: sets of which the one with the least exact prediction is meant.
 ///
 /// The closed forms of the budgets are the best for direct recovery, and a search under one rule may end where one under

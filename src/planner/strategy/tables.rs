@@ -22,7 +22,7 @@ use super::refusal::{Measured, NotApplicable};
 use super::{base, bound, cluster, designs, queries, trees};
 use crate::numeric::dice::Dice;
 use crate::plan::{BudgetRule, Measure, Neighbours};
-use crate::planner::objective::{Among, Certificate, Objective};
+use crate::planner::objective::{Among, Certificate, Objective, WEIGHTED_TOTAL};
 use crate::planner::request::Request;
 use crate::watch::Stage;
 use std::collections::HashSet;
@@ -82,10 +82,6 @@ impl Strategy for Tables {
         Ok(seen.iter().filter_map(set).collect())
     }
 
-    fn searches(&self) -> bool {
-        true
-    }
-
     fn levels(&self, request: &Request) -> Result<Vec<Vec<u8>>, NotApplicable> {
         Ok(if Measure::Tables.refines(&request.workload) {
             trees::all(request)
@@ -142,7 +138,7 @@ impl Proof {
 
     fn of(&self, choice: &Choice) -> Certificate {
         let value = self.unit * choice.error;
-        Certificate::new("weighted total variance", value, self.bound).among(Among::Tables)
+        Certificate::new(WEIGHTED_TOTAL, value, self.bound).among(Among::Tables)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::cube::{Cube, Cuboid, Frame};
 use crate::numeric::dense::inverse;
 use crate::plan::{Asks, BudgetRule, Neighbours, Ranges, Rows, Table};
 use crate::planner::bases::together::together;
-use crate::planner::objective::{Among, Certificate, Objective};
+use crate::planner::objective::{Among, Certificate, Objective, WEIGHTED_TOTAL};
 use crate::planner::predict::each_query;
 use crate::planner::request::Request;
 use std::collections::HashMap;
@@ -50,8 +50,7 @@ impl Strategy for Together {
         let value = kinds.value(&least).map(|v| v * scale);
         let factor = request.unit_price() / (2.0 * request.budget.to_f64());
         let proof = value.map(|value| {
-            Certificate::new("weighted total variance", value, (found.bound * factor).min(value))
-                .among(Among::Gaussian)
+            Certificate::new(WEIGHTED_TOTAL, value, (found.bound * factor).min(value)).among(Among::Gaussian)
         });
         Ok(vec![(measurements, proof)])
     }

@@ -65,6 +65,27 @@ fn one_count_has_no_more_than_is_allowed() {
     assert!(more >= 5, "{more}");
 }
 
+/// With few steps of noise much more ρ may be allowed than continuous noise would have: values of the loss just up to ε cost no δ.
+#[test]
+fn one_count_has_as_much_as_its_few_steps_allow() {
+    let most = [
+        ("5", "1e-3", 1.664),
+        ("3", "1e-2", 1.0),
+        ("10", "1e-9", 1.4275),
+        ("20", "1e-9", 6.66),
+        ("20", "1e-3", 19.97),
+    ];
+    for (epsilon, delta, least) in most {
+        let request = request(&[5], 1, &spec_of(epsilon, delta));
+        let request = Request { measure: Some(crate::plan::Measure::Base), ..request };
+        let choice = choose_within(&request, Look::Needed, budget(epsilon, delta)).unwrap();
+        let rho = choice.planned.cost.total.to_f64();
+        let found = outright(0.5 / rho, epsilon.parse().unwrap());
+        assert!(found <= delta.parse().unwrap(), "{epsilon}: {found} of {delta}");
+        assert!(rho > least, "{epsilon} {delta}: {rho}");
+    }
+}
+
 #[test]
 fn who_has_no_law_has_the_conversion() {
     let some =
