@@ -1,7 +1,7 @@
 //! Whether what was measured is what the spec and its strategy come to, where that needs no search.
 
 use super::needed;
-use crate::cube::{Cube, Cuboid, Frame};
+use crate::cube::{Cube, Cuboid, Frame, Level};
 use crate::exact::Rational;
 use crate::plan::{Block, BudgetRule, Channel, Measure, Measurement, Plan, Subject};
 use crate::spec::{PLAN_SUMS, Spec};
@@ -83,6 +83,11 @@ fn of_channel(spec: &Spec, cube: &Cube, plan: &Plan, channel: &Channel) -> bool 
         Measure::Residual | Measure::Bases | Measure::Wavelet | Measure::Fourier => {
             let own: HashSet<&Cuboid> = measured.iter().map(|m| m.block.cuboid()).collect();
             let tables = channel.workload.iter().map(|t| &t.cuboid);
+            // Bases tell groups of neighbours as intervals of the finest level; others have every level that is asked for.
+            let in_use = |at: Level| frame.axes.get(at.dimension).is_some_and(|a| a.rung(at.level).is_some());
+            if measure != Measure::Bases && !{ tables.clone() }.all(|t| t.iter().all(in_use)) {
+                return false;
+            }
             let needed = needed::components(&frame, tables, exact, &own);
             return own.len() == measured.len() && needed.is_ok_and(|n| n.len() == own.len());
         }

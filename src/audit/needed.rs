@@ -87,12 +87,11 @@ pub(super) fn components<'a>(
     Ok(found)
 }
 
-/// The component that a table has of its own: the finest levels at which anything is told apart. `None` where a level is not in use.
+/// The component that a table has of its own: the finest levels at which anything is told apart. Levels between those in use follow from the next finer
+/// one that is; `None` where there is none.
 fn own_component(frame: &Frame, table: &Cuboid) -> Option<Cuboid> {
-    let levels = table.iter().map(|at| {
-        frame.axes.get(at.dimension)?.rung(at.level)?;
-        Some(Level::new(at.dimension, told(frame, at.dimension, at.level)?))
-    });
+    let table = frame.telling(table)?;
+    let levels = table.iter().map(|at| Some(Level::new(at.dimension, told(frame, at.dimension, at.level)?)));
     Some(Cuboid::new(levels.collect::<Option<Vec<Level>>>()?))
 }
 
