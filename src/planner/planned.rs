@@ -180,6 +180,11 @@ impl Planned {
         }
     }
 
+    /// The request with care for its tables that have no target, by this plan for the least total.
+    pub(super) fn caring(&self, request: &Request) -> Request {
+        Request { care: self.prediction.tables.iter().map(|s| s.max).collect(), ..request.clone() }
+    }
+
     /// How many times the standard error that the least total would give it the worst-off table without a target has. `None` where nothing is to be
     /// taken care of.
     pub(crate) fn others(&self, request: &Request) -> Option<f64> {

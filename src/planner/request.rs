@@ -1,6 +1,5 @@
 //! What a plan is made from: the spec's public part, with no data and no file names.
 
-use super::planned::Planned;
 use crate::cube::Quantity;
 use crate::cube::{Cube, Cuboid};
 use crate::exact::Rational;
@@ -177,11 +176,6 @@ impl Request {
         let bare = |t: usize| self.targets.get(t).copied().flatten().is_none();
         let some = self.targets.iter().any(Option::is_some) && (0..self.workload.len()).any(bare);
         self.objective == Objective::Targets && self.care.is_empty() && some
-    }
-
-    /// The request with care for its tables that have no target, by a plan for the least total.
-    pub(super) fn caring(&self, total: &Planned) -> Request {
-        Request { care: total.prediction.tables.iter().map(|s| s.max).collect(), ..self.clone() }
     }
 
     /// The request for the least total.

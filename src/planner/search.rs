@@ -28,10 +28,10 @@ pub(super) fn single(request: &Request, measure: Measure) -> Result<Planned, Pla
     let planned = context.plan(measure, request.budgets);
     let of_total = second.as_ref().map(Request::of_total);
     let least = better(&total, planned, of_total.as_ref(), measure, request.budgets)?;
-    let caring = request.caring(&least);
+    let caring = least.caring(request);
     context.turned_to(&caring);
     let planned = context.plan(measure, request.budgets);
-    let second = second.map(|own| own.caring(&least));
+    let second = second.map(|own| least.caring(&own));
     better(&caring, planned, second.as_ref(), measure, request.budgets)
 }
 
@@ -77,7 +77,7 @@ pub fn compare(request: &Request, budgets: &[BudgetRule]) -> Result<Vec<Candidat
             least
         }
     };
-    caring = request.caring(&least);
+    caring = least.caring(request);
     contexts.iter_mut().for_each(|context| context.turned_to(&caring));
     each(&caring, budgets, &mut contexts)
 }
