@@ -629,6 +629,17 @@ fn counts_are_of_one_spec() {
     }
 }
 
+/// Where the law's bound is too loose to prove a budget in (ε, δ), what ρ converts to does.
+#[test]
+fn budgets_that_the_law_cannot_prove_are_proved_by_rho() {
+    for (epsilon, delta) in [("30", "0.9999999"), ("1000000", "1e-9"), ("1", "1e-9")] {
+        let budget = format!("epsilon = \"{epsilon}\"\ndelta = \"{delta}\"");
+        let text = SPEC.replace("rho = \"1/2\"", &budget);
+        assert!(text != SPEC);
+        plan(&spec(&text), Look::Needed, "2026-01-31").unwrap();
+    }
+}
+
 /// What no reader would let pass is refused before anything is charged: here another spec would be sealed than the one that was planned.
 #[test]
 fn what_would_not_verify_is_refused_in_the_rehearsal() {
