@@ -24,7 +24,7 @@ pub(super) const KEYS: Keys = Keys {
             "delta",
             "epsilon` and `delta",
             Shape::Exact,
-            "the budget as (ε, δ), for discrete Gaussian noise: as much ρ as the exact law of the plan's own noises allows, and where that is not known as much as converts to it; δ is below 1",
+            "the budget as (ε, δ), for discrete Gaussian noise: the largest ρ [found](methods/loss.md#budgets-in-ε-δ) that the exact law of the plan's own noises allows, and where that is not known as much as converts to it; δ is below 1",
         ),
         key(
             "measure_truncation",
