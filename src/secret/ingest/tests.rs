@@ -443,7 +443,6 @@ fn errors_of_cells() {
         bad(&spec(), format!("sex,age,pay\na,{age},1\n"), NONE, &at(1, "age", whole));
     }
     let number = "the value is not a number, and the dimension has no `other`";
-    let outside = "the value is outside the domain, and the dimension has no `other`";
     bad(&spec(), "sex,age,pay\na,20,77e999\n", "77e999", &at(1, "pay", outside));
     for pay in ["nan", "inf", "-infinity", "7,7", "0x7p7", "7_7", "1e", "7 7"] {
         bad(&spec(), format!("sex,age,pay\na,20,\"{pay}\"\n"), pay, &at(1, "pay", number));
