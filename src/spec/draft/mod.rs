@@ -82,8 +82,8 @@ pub enum DraftError {
     #[error("{0} has no rows: nothing to draft")]
     NoRows(String),
     /// No column can become a dimension.
-    #[error("{0} has no column with values that could be listed: nothing to draft")]
-    Nothing(String),
+    #[error("{0} has no column with values that could be listed: nothing to draft. Of the first one: {1}")]
+    Nothing(String, &'static str),
 }
 
 /// What data is called in an error.
@@ -211,8 +211,12 @@ impl Drawn {
             return Err(DraftError::NoRows(called(data)));
         }
         let trees = if lists.is_some() { areas::trees(self) } else { Vec::new() };
-        if trees.is_empty() && self.columns.iter().all(|c| c.domain(self.gaps()).is_err()) {
-            return Err(DraftError::Nothing(called(data)));
+        let mut why = self.columns.iter().map(|c| c.domain(self.gaps()).err());
+        if trees.is_empty()
+            && let Some(first) = why.next().flatten()
+            && why.all(|why| why.is_some())
+        {
+            return Err(DraftError::Nothing(called(data), first));
         }
         let name = write::name(data);
         let text = write::write(self, (&name, data), folder, csv, &trees);
@@ -679,6 +683,13 @@ mod tests {
         assert!(message("a.csv", b"a,\n1,2\n").contains("no name"));
         assert!(message("a.csv", b"").contains("nothing to draft"));
         assert!(message("a.csv", b"a\n").contains("nothing to draft"));
+        // Month or day first?
+        let unclear = message("a.csv", b"day\n03/04/2024\n05/06/2024\n");
+        assert!(unclear.contains("nothing to draft. Of the first one: "), "{unclear}");
+        let wide: String = (0..101).map(|i| format!("c{i},")).collect();
+        let row = "1,".repeat(101);
+        let wide = format!("{}\n{}\n", wide.trim_end_matches(','), row.trim_end_matches(','));
+        assert!(draft_of("a.csv", wide.as_bytes()).unwrap().0.contains("up_to = 1\n"));
         assert!(message("a.csv", b"PAR1").contains("is Parquet"));
         assert!(message("a.csv", &[b"a,b\n1,\0\n".as_slice(), &[0; 1000]].concat()).contains("no text"));
         assert!(message("a.csv", &vec![b'x'; 10 << 20]).contains("no end"));

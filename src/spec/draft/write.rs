@@ -101,7 +101,9 @@ pub(super) fn write(
     out.push_str(
         "\n# Every table of up to so many dimensions, the total included. More tables, more noise in each.\n",
     );
-    let _ = write!(out, "[[table]]\nup_to = {}\n", used.min(2));
+    // All pairs of very many columns take minutes to plan.
+    let together = if used > MANY { 1 } else { used.min(2) };
+    let _ = write!(out, "[[table]]\nup_to = {together}\n");
     out.push_str(&by_level(drawn, trees));
     out.push_str("\n[strategy]\nmeasure = \"auto\"\nbudgets = \"optimal\"\n");
     out
@@ -303,6 +305,8 @@ fn unambiguous(column: &str, columns: &[Survey]) -> String {
 
 /// No dimension is called so.
 const TOTAL: &str = "total";
+/// More columns than whose pairs are drafted.
+const MANY: usize = 100;
 
 /// `path` as seen from `folder`, with forward slashes. The spec becomes public, so a way that would lead over the root, and name
 /// every folder below it, is not written: then it is the file's name alone, and the data has to be put there or given with `--data`.
