@@ -85,7 +85,7 @@ class Tables:
                     self.finer.setdefault((d, coarse), set()).add(table)
 
     def tell(self, table):
-        sets = sorted((self.finer.get(axis, set()) for axis in table), key=len)
+        sets = sorted((self.finer.get(axis, set()) for axis in table if axis[1]), key=len)
         return bool(set.intersection(*sets) if sets else self.all)
 
 

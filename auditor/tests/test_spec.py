@@ -350,6 +350,7 @@ WAYS = {
     "intervals of bins": ROW.format("bins = [0, 4, 20, 50]").replace('"base"', '"bases"') + 'ask = { age = ["0-4", "4-50", ["[0, 4)", 20], "0+", "[20, 50]"] }\n',
     "intervals of names with dashes": ROW.format('categories = ["4", "5-6", "5", "6", "7"]').replace('"base"', '"bases"') + 'ask = { age = ["4-5-6", "5-6", "5-6-7", ["5-6", "6"]] }\n',
     "intervals of a level": ROW.format('range = [0, 7]\nlevels = [{ name = "l", width = 2 }]') + LEVEL + 'ask = { "age.l" = ["0-3", "2+"] }\n',
+    "empty cells of whatever age": ROW.format("range = [0, 7]").replace('of = ["age"]', 'of = ["sex", "age"]') + '[[dimension]]\nname = "sex"\ncategories = ["F", "M", "X"]\n[[zero]]\nwhere = "sex = \'X\' AND age >= 0"\n',
     "totals that are asked for": ROW.format("range = [0, 7]") + '[[table]]\nup_to = 2\nask = { age = "total" }\n[[dimension]]\nname = "sex"\ncategories = ["F", "M"]\n',
     "one exact table for two reasons": ROW.format("codes = 8") + '[[table]]\nof = []\nexact = true\nreason = "one"\n[[table]]\nof = []\nexact = true\nreason = "two"\n',
 }
