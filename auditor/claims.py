@@ -42,7 +42,10 @@ class Claims:
         return {"currency": "rho" if self.rho else "epsilon", "amount": str(value)}
 
     def account(self):
-        said, follows = self.manifest["account"], self._charged()
+        """What the account is charged for one of its units, for the cost that the manifest says."""
+        all_of, said = self.manifest, self.manifest["account"]
+        spent = all_of["recipient"]["joint_cost"] if self.release.copies else all_of["privacy"]["cost"]
+        follows = self.amount(ratio(spent["amount"]) * said["unit_of"] ** (2 if self.rho else 1))
         must(said["charged"] == follows, f"what follows is {follows['amount']}, and another cost was charged")
         return f"{self.sign} = {follows['amount']} for every {said['unit']}, in the ledger of `{said['id']}`"
 
@@ -70,25 +73,16 @@ class Claims:
         release, held = self.release, self.held
         cut = {"scale": str(sum(release.cut_layers()))} if release.truncation else None
         must(not cut or self.manifest["privacy"]["unit"] != "row", "units are cut, and each is a row")
-        privacy = {
-            "max_rows": held.max_rows, "neighbours": held.neighbours, "budget": self.amount(release.budget),
-            "cost": self.amount(self.cost.total), "note": self._note(), "approximate": self._approximate(),
-            "truncation": cut}
+        privacy = {"max_rows": held.max_rows, "neighbours": held.neighbours, "note": self._note(),
+                   "budget": self.amount(release.budget), "cost": self.amount(self.cost.total),
+                   "approximate": self._approximate(), "truncation": cut}
         measured = self._measurements()
-        plan = {
-            "measure": f"{held.kind} projection" if release.projection else release.plan.strategy,
-            "budgets": release.plan.rule, "mechanism": held.noise, "count": len(measured),
-            "workload": self._workload(release.rows), "measurements": measured[:10000],
-            "sums": self._sums() or None}
-        return {
-            "privacy": privacy, "plan": plan, "declared": {"post_processing": []},
-            "projection": self._projection(), "recipient": self._recipient()}
-
-    def _charged(self):
-        """What the account is charged for one of its units, for the cost that the manifest says."""
-        said, unit_of = self.manifest, self.manifest["account"]["unit_of"]
-        spent = said["recipient"]["joint_cost"] if self.release.copies else said["privacy"]["cost"]
-        return self.amount(ratio(spent["amount"]) * unit_of ** (2 if self.rho else 1))
+        plan = {"measure": f"{held.kind} projection" if release.projection else release.plan.strategy,
+                "budgets": release.plan.rule, "mechanism": held.noise, "sums": self._sums() or None,
+                "count": len(measured), "measurements": measured[:10000],
+                "workload": self._workload(release.rows)}
+        return {"privacy": privacy, "plan": plan, "declared": {"post_processing": []},
+                "projection": self._projection(), "recipient": self._recipient()}
 
     def _note(self):
         unit, rows = self.manifest["privacy"]["unit"], self.held.max_rows
@@ -120,8 +114,7 @@ class Claims:
 
     def _sums(self):
         """Each channel beside rows; the numbers that were moved stand with the sums."""
-        found = []
-        summed = [channel for channel in self.release.channels[1:] if not channel.moved]
+        found, summed = [], [channel for channel in self.release.channels[1:] if not channel.moved]
         for channel, spent in zip(summed, self.cost.sums):
             said = {"subject": channel.subject, "of": channel.of, "workload": self._workload(channel)}
             found.append({**said, "count": len(channel.plan.blocks), "cost": str(cost.total(spent))})
@@ -161,10 +154,9 @@ class Claims:
         bound = 0.0 if indexed else sum(is_text for _, is_text in held.key) * 2.0**-64 + 2.0**-bits
         mantissa, exponent = f"{bound:.1e}".split("e")
         key = [self.release.domain[d].name for d, _ in held.key]
-        return {
-            "kind": held.kind, "key": key, "rows": held.rows, "buckets": held.buckets or None,
-            "independence": held.independence, "seed": held.seed.hex(), "sparsity": held.sparsity,
-            "collision": f"{mantissa}e{int(exponent)}"}
+        return {"kind": held.kind, "key": key, "rows": held.rows, "buckets": held.buckets or None,
+                "independence": held.independence, "seed": held.seed.hex(), "sparsity": held.sparsity,
+                "collision": f"{mantissa}e{int(exponent)}"}
 
     def _recipient(self):
         copies = self.release.copies
@@ -173,7 +165,7 @@ class Claims:
         number, nested = len(copies.recipients), copies.mode == "nested"
         what = "counts" if self.cost.sums else "integers"
         centre = CENTRE.format(what, copies.mean - copies.spread, copies.mean + copies.spread)
-        return {
-            "name": copies.name, "mode": copies.mode, "copies": number, "measuring": copies.measuring,
-            "joint_cost": self.amount(cost.joint(self.release)), "centre": None if nested else centre,
-            "note": NESTED.format(number, self.sign, copies.budget) if nested else SHIFTED.format(number)}
+        note = NESTED.format(number, self.sign, copies.budget) if nested else SHIFTED.format(number)
+        return {"name": copies.name, "mode": copies.mode, "copies": number, "measuring": copies.measuring,
+                "joint_cost": self.amount(cost.joint(self.release)), "centre": None if nested else centre,
+                "note": note}

@@ -13,12 +13,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from . import shapes
 from .wire import ascend, must, Refused, utf8
 
-MAGIC = b"\x8dMARGINS"
-CRITICAL = 0x8000_0000
+MAGIC, CRITICAL = b"\x8dMARGINS", 0x8000_0000
 KINDS = ["", *"domain plan spec attachment measurements exact zero projection truncation workload".split(),
          "copies", "sums"]
-NOT_CRITICAL = {"spec", "attachment", "workload"}
-SECOND = {"truncation", "workload", "copies", "sums"}
+NOT_CRITICAL, SECOND = {"spec", "attachment", "workload"}, {"truncation", "workload", "copies", "sums"}
 UNTRUSTED = "untrusted comment: signature by margins, verify with minisign"
 TRUSTED = "trusted comment: "
 NOT_PRIVATE = "RWR0TOycRz0cUe0S537v4VMiB75JoiMrJuy5lPkkqxOEycRPjI4rtxVb"

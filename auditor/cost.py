@@ -10,10 +10,8 @@ import numpy as np
 from . import blocks
 from .wire import within
 
-SUM = "the sum over all blocks"
-CELLS = "the exact maximum over all cells"
-PAIRS = "the exact maximum over all pairs of cells"
-BOUND = "an upper bound over all {}"
+SUM, CELLS = "the sum over all blocks", "the exact maximum over all cells"
+PAIRS, BOUND = "the exact maximum over all pairs of cells", "an upper bound over all {}"
 
 
 def up(value):
@@ -76,8 +74,7 @@ class Cost:
         self.case = bound if len(cases) > 1 or BOUND in cases else (cases or [SUM])[0]
         cut = release.cut_layers(factor)
         # Beside the cut units, of which one moves the count by one, each row may be moved to an end.
-        ends = [Part(channel, factor) for channel in release.channels if channel.moved]
-        self.moved = {}
+        ends, self.moved = [Part(channel, factor) for channel in release.channels if channel.moved], {}
         for low, high in zip(ends[::2], ends[1::2]):
             both = sorted([low.alone, high.alone])
             self.moved[low.channel.of["name"]] = both[held.neighbours == "add-remove":]

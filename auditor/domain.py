@@ -74,6 +74,21 @@ class Domain(list):
         return index.reshape(-1)
 
 
+class Tables:
+    """Which tables some tell: those of no finer levels."""
+
+    def __init__(self, some):
+        self.all, self.finer = set(some), {}
+        for table in self.all:
+            for d, level in table:
+                for coarse in range(1, level + 1):
+                    self.finer.setdefault((d, coarse), set()).add(table)
+
+    def tell(self, table):
+        sets = sorted((self.finer.get(axis, set()) for axis in table if axis[1]), key=len)
+        return bool(set.intersection(*sets) if sets else self.all)
+
+
 def decode(wire):
     def bound():
         tag = wire.choice(0, 2)

@@ -27,11 +27,11 @@ NOTHING, CHUNK, KINDS = -60.0, 1 << 13, 64
 def apart(release):
     """Why a release has no law of its own; None where it has one."""
     plan = release.plan
+    several, pairs = plan.max_rows > 1 or release.truncation, plan.neighbours != "add-remove"
     reasons = {
         "it is a projection": release.projection, "its noise is pure": plan.noise != "gaussian",
         "more than rows is measured": release.channels[1:], "there are several recipients": release.copies,
-        "a unit may change its cell": plan.neighbours != "add-remove",
-        "a unit may have several rows": plan.max_rows > 1 or release.truncation,
+        "a unit may change its cell": pairs, "a unit may have several rows": several,
         "rows of its own are measured": any(block.kind == "rows" for block in plan.blocks),
         "nodes have weights": any(block.weighted() for block in plan.blocks)}
     why = next((why for why, holds in reasons.items() if holds), None)
@@ -120,8 +120,7 @@ def delta(parts, epsilon, reach=0):
         return raised - theta * (epsilon - spread / 2) - math.log(theta * (theta + 1))
 
     theta = _least(height, math.log(max(epsilon / spread, 1 / math.sqrt(spread))))
-    noises = sorted(tilted(theta), key=lambda noises: noises.step)
-    more = 2 * MORE / (theta * (theta + 1))
+    noises, more = sorted(tilted(theta), key=lambda noises: noises.step), 2 * MORE / (theta * (theta + 1))
     epsilon += reach * (more + math.sqrt(more))
     x = epsilon - (spread + more) / 2
     top = sum(one.height for one in noises) + more * theta * theta / 2 - theta * x

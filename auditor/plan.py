@@ -33,13 +33,10 @@ class Plan:
 
     def __init__(self, wire, domain, version=2):
         self.domain, self.wire, self.version, self._told = domain, wire, version, {}
-        self.noise = wire.one_of("gaussian", "laplace")
-        self.budget = wire.rational()
-        self.neighbours = wire.one_of("add-remove", "substitute")
-        self.max_rows = wire.unsigned(32)
+        self.noise, self.budget = wire.one_of("gaussian", "laplace"), wire.rational()
+        self.neighbours, self.max_rows = wire.one_of("add-remove", "substitute"), wire.unsigned(32)
         wire.must(self.max_rows >= 1, "gives a unit no row")
-        self.strategy = wire.one_of(*STRATEGIES)
-        self.rule = wire.one_of("optimal", "uniform")
+        self.strategy, self.rule = wire.one_of(*STRATEGIES), wire.one_of("optimal", "uniform")
         self.levels = wire.list(lambda: wire.list(wire.byte))
         wire.must(len(self.levels) == len(domain), "does not say for each dimension which levels are in use")
         for dimension, levels in zip(domain, self.levels):
@@ -68,6 +65,12 @@ class Plan:
     def told(self, table):
         """The table of the coarsest levels in use whose cells tell those of this one."""
         return tuple((d, min(own for own in self.levels[d] if own >= level)) for d, level in table)
+
+    def own(self, table):
+        """The component that a table has of its own, at the finest levels where nodes have siblings."""
+        told = [(d, [own for own in self.levels[d][1:] if own <= level and self.new(d, own)])
+                for d, level in table]
+        return tuple((d, levels[-1]) for d, levels in told if levels)
 
     def _table(self, asked=False):
         wire = self.wire

@@ -24,6 +24,21 @@ class Channel:
     def layers(self, number, factor=None):
         return self.release.layers(self.plan.blocks[number].scale, self.first + number, factor)
 
+    def needed(self):
+        """The components below the tables that were asked for: each is told by an exact table, by one that
+        was measured, or was measured itself."""
+        tables = [block.table for block in self.plan.blocks if block.kind == "table"]
+        told, found = domain.Tables([table for table, _ in self.exact] + tables), set()
+        known = {block.table for block in self.plan.blocks if not tables}
+        left = [self.plan.told(table) for table, _ in self.plan.workload]
+        while left and not any(block.rows for block in self.plan.blocks):
+            component = self.plan.own(left.pop())
+            if component not in found and not told.tell(component):
+                must(component in known, "a table that was asked for does not follow from what was measured")
+                found.add(component)
+                left += [tuple((e, level - (e == d)) for e, level in component) for d, _ in component]
+        return found
+
     def __repr__(self):
         return f"{self.subject} of {self.of['name']}" if self.of else self.subject
 

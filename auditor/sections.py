@@ -48,8 +48,7 @@ def workload(wire, plan):
 
 def copies(wire, plan, truncated, measured):
     """Which copy a file is, if there are `measured` measurements and, perhaps, a count of cut units."""
-    copies = SimpleNamespace(measuring=wire.take(16).hex())
-    centres = wire.one_of("none", "from 0", "others")
+    copies, centres = SimpleNamespace(measuring=wire.take(16).hex()), wire.one_of("none", "from 0", "others")
     copies.mode = "nested" if centres == "none" else "shifted"
     copies.spread, mine, copies.budget = wire.unsigned(32), wire.unsigned(32), wire.rational()
     copies.recipients = wire.list(lambda: (wire.text(64), wire.rational()), 1, 1000)

@@ -87,8 +87,7 @@ class Answers:
         told = {channel: self.table(table, weights, channel) for channel in {**above, **below}}
         if None in told.values():
             return None
-        total = sum(times * told[channel][0] for channel, times in above.items())
-        mean, count = 0, 1
+        total, mean, count = sum(times * told[channel][0] for channel, times in above.items()), 0, 1
         if below:
             count = sum(times * told[channel][0] for channel, times in below.items())
             # Of nobody there is no mean.
@@ -156,8 +155,7 @@ class Solved:
 
     def _solve(self, equations):
         """With the known rows C θ = d, θ = θ₀ + Bφ; φ by least squares of the white rows."""
-        unknowns = len(self.unknowns.numbers)
-        known, values = self._known()
+        unknowns, (known, values) = len(self.unknowns.numbers), self._known()
         self.start, self.free = np.zeros(unknowns), np.eye(unknowns)
         if len(known):
             u, s, vt = np.linalg.svd(known, full_matrices=True)

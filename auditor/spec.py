@@ -1,6 +1,7 @@
 """The sealed spec, read again: what it says the rest of the file must say."""
 
 import csv
+import functools
 import io
 import itertools
 import math
@@ -12,10 +13,9 @@ import numpy as np
 
 from . import blocks, lists, loss, shapes, where
 from .claims import decimal
-from .domain import Domain
+from .domain import Domain, Tables
 from .shapes import Float, ratio
-from .solve import covers
-from .wire import ascend, Beyond, must, Refused, within
+from .wire import Beyond, must, Refused, within
 
 UNREAD = (LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError, csv.Error)
 
@@ -31,6 +31,21 @@ def listed(one):
 def words(sql):
     """A question whatever its blanks are, and whether a name stands in quotes."""
     return tuple(value for _, value in where.tokens(sql))
+
+
+def spread(plan):
+    """How much noise each block, or each sum of its rows, has for what a row moves it by."""
+    length = functools.cache(lambda *axis: max(blocks.lengths(plan, *axis)))
+    for block in plan.blocks:
+        lengths = (length(*axis) for axis in block.axes() if block.kind in ("component", "basis"))
+        moved, power = math.prod(lengths), 2 if plan.noise == "gaussian" else 1
+        most = [max(abs(factor) for _, factor in row) for row in block.rows] or [1]
+        yield from (block.scale / (moved * by**power) for by in most)
+
+
+def alike(parts):
+    """Whether all are the first one, to one part in a million."""
+    return all(abs(part - parts[0]) <= parts[0] / 10**6 for part in parts)
 
 
 def scale_within(plan, said):
@@ -173,14 +188,13 @@ class Spec:
             return loss.is_within(self.release, epsilon, self.delta)
 
     def in_delta(self):
-        """Of a budget in (ε, δ): that the release has no more δ, by its own law, or by ρ without one."""
+        """Of a budget in (ε, δ): that the release has no more δ, by ρ or by its own law."""
         epsilon, copies = ratio(self.privacy["epsilon"]), self.release.copies
-        fits, how = self._by_law(epsilon), "by the law of all noises together"
-        if fits is None:
-            how = f"by ρ: {loss.apart(self.release) or 'its format is the first'}"
-            fits = loss.converts(copies.budget if copies else self.held.budget, epsilon, self.delta)
-        must(fits, f"at ε = {epsilon} the spec allows {self.delta}; it is more {how}")
-        return f"at ε = {epsilon} the spec allows {self.delta}; it is no more {how}"
+        fits = loss.converts(copies.budget if copies else self.held.budget, epsilon, self.delta)
+        how = "ρ" if fits else "the law of all noises together, if it has one"
+        fits = fits or self._by_law(epsilon)
+        must(fits, f"at ε = {epsilon} the spec allows {self.delta}; it is more by ρ and by {how}")
+        return f"at ε = {epsilon} the spec allows {self.delta}; it is no more by {how}"
 
     def _dimensions(self):
         sealed = self.release.domain
@@ -244,27 +258,26 @@ class Spec:
 
     def _asked(self, table, ask):
         """What an `ask` asks of a table, by dimension."""
-        found = {}
-        for key, word in ask.items():
-            for d, level in table:
-                if key in (self.domain[d].name, self.domain[d].called(level)) and word != "cells":
-                    own = self.domain[d].levels[level]
-                    found[d] = lists.stretches(own, word) if isinstance(word, list) else word
-        return found
+        asked = ((d, self.domain[d].levels[at], word) for key, word in ask.items() for d, at in table
+                 if key in (self.domain[d].name, self.domain[d].called(at)) and word != "cells")
+        return {d: lists.stretches(own, word) if isinstance(word, list) else word for d, own, word in asked}
 
-    def _expanded(self):
-        """Every entry and every table that it asks for."""
+    def _expanded(self, room):
+        """Every entry with every table that it asks for; of those there are so many at most. A dimension
+        whose total is asked for is in none."""
+        left = 5_000_000
         for entry in self.toml.get("table", []):
-            if "of" in entry:
-                yield entry, [self.domain.column(name) for name in entry["of"]]
-                continue
-            among = [self.domain.column(name) for name in entry.get("among", [d.name for d in self.domain])]
-            most, least = entry.get("every", entry.get("up_to")), entry.get("every", 0)
-            many = sum(math.comb(len(among), size) for size in range(least, min(most, 24) + 1))
-            must(most <= len(among) and many <= 5_000_000, "the spec asks for too many dimensions, or tables")
-            for size in range(least, most + 1):
-                tables = itertools.combinations(among, size)
-                yield from ((entry, table) for table in tables if len({d for d, _ in table}) == size)
+            names = entry.get("of", entry.get("among", [dimension.name for dimension in self.domain]))
+            among = [self.domain.column(name) for name in names]
+            most = entry.get("every", entry.get("up_to", len(among)))
+            must(most <= len(among) == len(dict(among)), "a table has too many dimensions, or one twice")
+            least, asked = 0 if "up_to" in entry else most, self._asked(among, entry.get("ask", {}))
+            left -= sum(math.comb(len(among), size) for size in range(least, most + 1))
+            some = [axis for axis in among if asked.get(axis[0]) != "total"]
+            sizes = range(max(least + len(some) - len(among), 0), min(most, len(some)) + 1)
+            made = sum(math.comb(len(some), size) for size in sizes if left >= 0)
+            must(left >= 0 and made <= room, "the spec asks for too many tables")
+            yield from ((entry, table) for size in sizes for table in itertools.combinations(some, size))
 
     def _tables(self, strategy):
         release = self.release
@@ -284,7 +297,9 @@ class Spec:
         wanted, reasons, expected = {}, {}, strategy.get("expected")
         same("what is expected is", expected is not None, strategy.get("objective") == "relative")
         told = expected and self._expected(**expected)
-        for entry, table in self._expanded():
+        room = min(262_144, 1024 + max(len(channel.plan.workload) for channel in release.channels))
+        for entry, table in self._expanded(room):
+            must(len(wanted) <= room * len(release.channels), "the spec asks for too many tables")
             asked = self._asked(table, entry.get("ask", {}))
             key = (self.domain.name_of(table), repr(sorted(asked.items())))
             times = self._factor(table, told[key[0]]) if expected else 1
@@ -296,7 +311,6 @@ class Spec:
                     reasons.setdefault(said, entry["reason"])
         summed = {name for weights in wanted.values() for name in weights} - {None}
         same("the numbers are", {one.of["name"] for one in release.channels[1:]}, summed)
-        must(summed == set(self.numbers), "a number of the spec is in no table")
         for entry in self.toml.get("query", []):
             wanted[words(entry["sql"])] = {None: ratio(entry.get("weight", 1))}
         weighed = not summed or strategy.get("objective", "total") in ("total", "relative")
@@ -376,47 +390,55 @@ class Spec:
             entries.append({"name": weights["column"], "low": 0, **weights, "weighing": "weight"})
         self.weight = entries[-1]["name"] if weights else None
         for entry in entries:
-            low, high, step = ratio(entry["low"]), ratio(entry["high"]), Fraction(10) ** 30
+            low, high, name = ratio(entry["low"]), ratio(entry["high"]), entry["name"]
+            must(self.release.of(name), "a number of the spec is in no table")
+            step = Fraction(10) ** 30
             while "step" not in entry and step * 10 ** (3 if entry.get("square") else 6) > high - low:
                 step /= 10
             told = {"low": low, "high": high, "step": ratio(entry["step"]) if "step" in entry else step}
             told |= {key: entry.get(key) for key in ("name", "unit", "description", "weighing")}
-            self.numbers[told["name"]] = {**told, "missing": entry.get("missing", "stop")}
+            self.numbers[name] = {**told, "missing": entry.get("missing", "stop")}
             # The parts of a sum's weight that its own channel has, and that the counts beside it have.
-            zero, most = "from" in self.release.of(told["name"]).of, 2 * max(abs(low), abs(high))
-            shares = (1, 0) if zero else (((high - low) / most) ** 2, ((high + low) / most) ** 2)
-            self.shares[told["name"]] = shares
-            low, high = (self.release.of(told["name"], f"rows moved to {end}") for end in ("low", "high"))
-            plan, squares = self.held, self.release.of(told["name"], "sums of squares") is not None
+            zero, most = "from" in self.release.of(name).of, 2 * max(abs(low), abs(high))
+            self.shares[name] = (1, 0) if zero else (((high - low) / most) ** 2, ((high + low) / most) ** 2)
+            low, high = (self.release.of(name, f"rows moved to {end}") for end in ("low", "high"))
+            plan, squares = self.held, self.release.of(name, "sums of squares") is not None
             times = plan.max_rows ** (2 if plan.noise == "gaussian" else 1)
             times *= 2 if plan.neighbours == "substitute" else 1
             wanted = times * scale_within(plan, entry.get("measure_clamping", False))
             found = [end.plan.blocks[0].scale if end else 0 for end in (low, high)], squares
-            same(f"what is measured of {told['name']} is", found, ([wanted] * 2, entry.get("square", False)))
+            same(f"what is measured of {name} is", found, ([wanted] * 2, entry.get("square", False)))
         for channel in self.release.channels[1:]:
             unit = Fraction(1, 10 ** channel.of["places"])
             found = {key: channel.of.get(key) for key in "name unit description weighing missing".split()}
             found |= {key: channel.of[key] * unit for key in ("low", "high", "step")}
             same(f"{channel} are", found, self.numbers.get(channel.of["name"]))
 
-    def _blocks(self, shares, channel):
-        """Blocks are of the strategy's kind; of three strategies just its tables, `given` at its shares."""
-        plan, name_of = channel.plan, self.release.domain.name_of
+    def _blocks(self, said, channel):
+        """Blocks are of the strategy's kind, and those that follow from what is asked, at equal shares where
+        the rule is that, and `given` at its own; of a search of tables none tells more."""
+        plan, strategy = channel.plan, channel.plan.strategy
         kinds = {"residual": {"component", "basis"}, "wavelet": {"differences"}, "fourier": {"coefficients"},
                  "matrix": {"rows"}, "together": {"rows"}, "bases": {"component", "basis"}}
-        kinds = kinds.get(plan.strategy, {"table"})
-        must(all(block.kind in kinds for block in plan.blocks), "the blocks are not those of the strategy")
-        known = [table for table, _ in channel.exact]
-        asked = {table for table, _ in plan.workload if not any(covers(exact, table) for exact in known)}
-        found = sorted((name_of(block.table), block.scale) for block in plan.blocks)
-        of = {name_of(map(self.domain.column, share["of"])): ratio(share["share"]) for share in shares}
-        wanted = {"base": [name_of(plan.domain.join(asked))], "queries": sorted(map(name_of, asked)),
-                  "given": sorted(of)}.get(plan.strategy)
-        if wanted is not None:
-            same("the measured tables are", [name for name, _ in found], wanted)
-        if plan.strategy == "given":
-            parts = [scale * of[name] for name, scale in found]
-            must(max(parts) <= min(parts) * (1 + Fraction(2, 10**6)), "the shares are not what the spec says")
+        kinds, parts = kinds.get(strategy, {"table"}), strategy in "residual bases wavelet fourier".split()
+        sound = channel is self.release.rows or strategy in "residual queries base bases tables".split()
+        sound &= all(block.kind in kinds for block in plan.blocks)
+        ways = [way for block in plan.blocks for way in block.ways] if strategy != "bases" else []
+        sound &= not any(isinstance(way, blocks.Basis) for way in ways)
+        used = not parts or strategy == "bases" or all(plan.told(one) == one for one, _ in plan.workload)
+        must(sound and used, "blocks or levels in use are not those of the strategy")
+        even = plan.rule == "uniform" and strategy not in ("tables", "given", "together")
+        must(not even or alike([*spread(plan)]), "the shares are not equal")
+        exact, found = Tables(table for table, _ in channel.exact), [block.table for block in plan.blocks]
+        asked = {table for table, _ in plan.workload if not exact.tell(table)}
+        join, column = plan.domain.join(asked), self.release.domain.column
+        of = {tuple(sorted(map(column, share["of"]))): ratio(share["share"]) for share in said}
+        wanted = {"base": [join], "queries": asked, "given": of}
+        wanted = channel.needed() if parts else wanted.get(strategy, found)
+        same("what is measured is", sorted(found), sorted(wanted))
+        sound = strategy not in ("hierarchy", "cluster") or all(map(Tables([join]).tell, found))
+        sound &= strategy != "given" or alike([block.scale * of[block.table] for block in plan.blocks])
+        must(sound, "a table tells more than all that are asked for, or shares are not what the spec says")
 
     def _told(self, sql, name):
         try:

@@ -8,13 +8,13 @@ import re
 
 import numpy as np
 
+from .shapes import DECIMAL
 from .wire import must, Refused, within
 
 TOKEN = re.compile(r"""\s*(?:
     (?P<text>'(?:[^']|'')*') | (?P<name>"(?:[^"]|"")*") | (?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?) |
     (?P<word>[^\W\d]\w*(?:-\w+)*) | (?P<sign><>|!=|<=|>=|[=<>(),.*;/+-]))""", re.VERBOSE)
-ROOM = 1 << 23
-WORDS = {"AND": np.logical_and, "OR": np.logical_or}
+ROOM, WORDS = 1 << 23, {"AND": np.logical_and, "OR": np.logical_or}
 AWAY = {"<>": "=", "!=": "=", ">": "<=", ">=": "<"}
 
 
@@ -58,10 +58,10 @@ class Reader:
         self.at += 1
         return self.tokens[self.at - 1]
 
-    def many(self, item):
-        """Items with commas between."""
+    def many(self, item, between=","):
+        """Items with a sign or a word between."""
         found = [item()]
-        while self.accept(","):
+        while self.accept(between):
             found.append(item())
         return found
 
@@ -77,9 +77,7 @@ class Reader:
         return self.joined("OR", lambda: self.joined("AND", self.term))
 
     def joined(self, word, part):
-        found = [part()]
-        while self.accept(word):
-            found.append(part())
+        found = self.many(part, word)
         return (word, *found) if len(found) > 1 else found[0]
 
     def term(self):
@@ -153,10 +151,8 @@ def _compared(level, sign, kind, text):
         return same
     within(kind != "text" or level.bounds, "comparisons of days")
     must(level.bounds, "a comparison asks for numbers where there are none")
-    try:
-        value = float(text)
-    except ValueError:
-        raise Refused("a comparison with something that is no number") from None
+    must(DECIMAL.fullmatch(text), "a comparison with something that is no number")
+    value = float(text)
     numbers = np.array([bound is not None for bound in level.bounds])
     sides = [bound is not None and _less(*bound, AWAY.get(sign, sign), value) for bound in level.bounds]
     return numbers & ~np.array(sides) if sign in AWAY else np.array(sides)
@@ -256,8 +252,7 @@ class Select:
 
 def answer(answers, text):
     """Rows of labels, estimate and variance."""
-    found = []
-    asked = Select(text, answers.plan.domain)
+    asked, found = Select(text, answers.plan.domain), []
     for table, labels, weights in asked.rows(answers.plan.levels):
         row = answers.figure(table, weights.astype(float), *asked.figures[0])
         must(row is not None, "no combination of what was measured tells that")

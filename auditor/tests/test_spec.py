@@ -5,6 +5,7 @@ import json
 import signal
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -349,6 +350,8 @@ WAYS = {
     "intervals of bins": ROW.format("bins = [0, 4, 20, 50]").replace('"base"', '"bases"') + 'ask = { age = ["0-4", "4-50", ["[0, 4)", 20], "0+", "[20, 50]"] }\n',
     "intervals of names with dashes": ROW.format('categories = ["4", "5-6", "5", "6", "7"]').replace('"base"', '"bases"') + 'ask = { age = ["4-5-6", "5-6", "5-6-7", ["5-6", "6"]] }\n',
     "intervals of a level": ROW.format('range = [0, 7]\nlevels = [{ name = "l", width = 2 }]') + LEVEL + 'ask = { "age.l" = ["0-3", "2+"] }\n',
+    "empty cells of whatever age": ROW.format("range = [0, 7]").replace('of = ["age"]', 'of = ["sex", "age"]') + '[[dimension]]\nname = "sex"\ncategories = ["F", "M", "X"]\n[[zero]]\nwhere = "sex = \'X\' AND age >= 0"\n',
+    "totals that are asked for": ROW.format("range = [0, 7]") + '[[table]]\nup_to = 2\nask = { age = "total" }\n[[dimension]]\nname = "sex"\ncategories = ["F", "M"]\n',
     "one exact table for two reasons": ROW.format("codes = 8") + '[[table]]\nof = []\nexact = true\nreason = "one"\n[[table]]\nof = []\nexact = true\nreason = "two"\n',
 }
 
@@ -612,3 +615,114 @@ def test_what_was_not_expected(lie, expecting, tmp_path):
     (tmp_path / "now.margins").write_bytes(forge.make(version, sections, manifest))
     mine, theirs = judged(tmp_path / "now.margins")
     assert mine == theirs == "spec"
+
+
+MEASURED = """name = "small"
+title = "Small"
+[data]
+path = "rows.csv"
+[privacy]
+unit = {{ column = "id", max_rows = 2 }}
+{budget}
+{dimensions}[[table]]
+of = ["sex", "age.band"]
+{more}
+[[table]]
+of = ["age"]
+{more}
+[strategy]
+measure = "{measure}"
+budgets = "{budgets}"
+"""
+PAY = '[[amount]]\nname = "pay"\nlow = -4\nhigh = 10\nstep = 1\n'
+EXACT = '[[table]]\nof = ["{}"]\nexact = true\nreason = "the law"\n'
+AREA = dict(also='[[table]]\nof = ["area"]\n')
+
+
+def without(*table):
+    return lambda blocks: [one for one in blocks if one[1] != table]
+
+
+def beside(*table):
+    """One more, and less noise for none."""
+    return lambda blocks: [(kind, of, 4 * scale) for kind, of, scale in blocks] + [(blocks[0][0], table, 64 * blocks[0][2])]
+
+
+def noisier(times):
+    return lambda blocks: blocks[:-1] + [(*blocks[-1][:2], blocks[-1][2] * times)]
+
+
+SAME, MORE = noisier(1), [1 + Fraction(1, 10**digits) for digits in (8, 5)]
+# Sex is dimension 0, age 1 with bands as its level 1, area 2 with parts as its level 1.
+OTHERS = {
+    "components as they are": ("residual", SAME, None),
+    "no component of one dimension": ("residual", without((0, 1)), "answers"),
+    "no component of two dimensions": ("residual", without((0, 1), (1, 1)), "answers"),
+    "no total": ("residual", without(), "answers"),
+    "a component of another dimension": ("residual", beside((0, 1), (2, 2)), "spec", AREA),
+    "a component of a finer level": ("residual", beside((0, 1), (1, 2)), "spec"),
+    "a component of an exact table": ("residual", beside((0, 1)), "spec", dict(also=EXACT.format("sex"))),
+    "no component of sums": ("residual", without((1, 1)), "answers", dict(amount=PAY)),
+    "a component of sums too many": ("residual", beside((0, 1), (1, 2)), "spec", dict(amount=PAY)),
+    "sums as they are": ("residual", SAME, None, dict(amount=PAY)),
+    "no table": ("queries", without((1, 2)), "answers"),
+    "no table of sums": ("queries", without((1, 2)), "answers", dict(amount=PAY)),
+    "a coarser base": ("base", lambda blocks: [("table", ((1, 2),), blocks[0][2])], "answers"),
+    "a table of another dimension": ("hierarchy", beside((2, 2)), "spec", dict(also=EXACT.format("area"))),
+    "tables that tell less": ("hierarchy", lambda blocks: [("table", ((0, 1), (1, 1)), blocks[0][2])], "answers"),
+    "a merged table of another dimension": ("cluster", beside((2, 2)), "spec", dict(also=EXACT.format("area"))),
+    "no differences": ("wavelet", without((0, 1)), "answers"),
+    "differences too many": ("wavelet", beside((0, 1), (1, 2)), "spec"),
+    "no coefficients": ("fourier", without((0, 1)), "answers", AREA),
+    "coefficients too many": ("fourier", beside((0, 1), (2, 2)), "spec", AREA),
+    "less for one component": ("residual", noisier(2), "spec", dict(budgets="uniform")),
+    "next to as much for one component": ("residual", noisier(MORE[0]), None, dict(budgets="uniform")),
+    "less for one table": ("queries", noisier(MORE[1]), "spec", dict(budgets="uniform")),
+    "less for one table of sums": ("queries", noisier(2), "spec", dict(budgets="uniform", amount=PAY)),
+    "less for differences": ("wavelet", noisier(2), "spec", dict(budgets="uniform")),
+    "less for coefficients": ("fourier", noisier(2), "spec", dict(budgets="uniform")),
+    "less for one component, where that may be": ("residual", noisier(2), None),
+    "less for one table that was searched for": ("tables", noisier(2), None, dict(budgets="uniform")),
+}
+
+
+@pytest.mark.parametrize("way", OTHERS)
+def test_what_is_measured(way, tmp_path):
+    """Other blocks than those that follow from the spec, in a file whose claims fit them."""
+    measure, change, what, *more = OTHERS[way]
+    more = {"budgets": "optimal", "amount": "", "also": "", **dict(*more)}
+    budget = "epsilon = 1" if measure in ("wavelet", "fourier") else "rho = 1"
+    spec = MEASURED.format(measure=measure, dimensions=AROUND, budget=budget, budgets=more["budgets"], more='sum = ["pay"]' if more["amount"] else "")
+    if measure == "fourier":
+        spec = spec.replace('levels = [{ name = "band", width = 4 }]', "").replace("age.band", "age")
+    (path,) = released(tmp_path, spec.replace("[[table]]", more["amount"] + more["also"] + "[[table]]", 1))
+    (tmp_path / "other.margins").write_bytes(forge.measured(path.read_bytes(), change, bool(more["amount"])))
+    assert judged(tmp_path / "other.margins") == (what, what)
+    if what != "answers":
+        mine, theirs = outcomes(tmp_path / "other.margins")
+        assert mine == theirs
+
+
+@pytest.mark.parametrize("asked", [
+    "every = 12", "every = 20", "up_to = 24", "up_to = 3", "every = 23\nask = { d0 = 'total', d1 = 'total' }",
+    "up_to = 24\nask = {" + ", ".join(f"d{n} = 'total'" for n in range(24)) + " }",
+])
+def test_very_many_tables(asked, tmp_path):
+    """They are counted before any is made."""
+    wide = ROW.format("codes = 2").replace('"age"', '"d0"').replace("rho = 1", 'rho = 1\nneighbours = "substitute"') + "".join(f'[[dimension]]\nname = "d{n}"\ncodes = 2\n' for n in range(1, 24))
+    (tmp_path / "rows.csv").write_text(",".join(f"d{n}" for n in range(24)) + "\n" + ",".join("1" * 24) + "\n")
+    (tmp_path / "spec.toml").write_text(wide)
+    (path,), _ = generate.released(tmp_path, "spec.toml", ".")
+    version, sections, manifest = forge.take(Path(path).read_bytes())
+    sealed('of = ["d0"]', f'of = ["d0"]\n[[table]]\n{asked}')(sections, manifest)
+    (tmp_path / "many.margins").write_bytes(forge.make(version, sections, manifest))
+    with stopped(20):
+        assert [one["what"] for one in Report(str(tmp_path / "many.margins")).checks if one["outcome"] == "failed"] == ["spec"]
+    assert judged(tmp_path / "many.margins") == ("spec", "spec")
+
+
+def test_a_budget_that_the_law_cannot_prove(tmp_path):
+    """What ρ converts to proves it."""
+    (path,) = released(tmp_path, ROW.format("range = [0, 7]").replace("rho = 1", "epsilon = 1000000\ndelta = 1e-9"))
+    mine, theirs = map(dict, outcomes(path))
+    assert mine["delta"] == theirs["delta"] == "passed"
