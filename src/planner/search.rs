@@ -23,6 +23,9 @@ pub(super) fn single(request: &Request, measure: Measure) -> Result<Planned, Pla
         let planned = Context::new(request, measure)?.plan(measure, request.budgets);
         return better(request, planned, second.as_ref(), measure, request.budgets);
     }
+    if measure == Measure::Together {
+        return Err(PlanError::NotApplicable(measure.name(), NotApplicable::NotTogether));
+    }
     let total = request.of_total();
     let mut context = Context::new(&total, measure)?;
     let planned = context.plan(measure, request.budgets);
@@ -64,14 +67,14 @@ pub fn compare(request: &Request, budgets: &[BudgetRule]) -> Result<Vec<Candidat
     let (total, caring);
     let mut contexts: Vec<Context> = Vec::new();
     if !request.lacks_care() {
-        return each(request, budgets, &mut contexts);
+        return each(request, budgets, &mut contexts, true);
     }
     total = request.of_total();
-    // What is taken care of is what whoever asks for the total would have.
+    // What is taken care of is what whoever asks for the total would have, by strategies that have targets, too.
     let least = match request.measure {
         Some(measure) => Arc::new(single(&total, measure)?),
         None => {
-            let all = each(&total, &[request.budgets], &mut contexts)?;
+            let all = each(&total, &[request.budgets], &mut contexts, false)?;
             let at = best(&total, all.iter().enumerate());
             let Some(Ok(least)) = at.and_then(|i| Some(all.get(i)?.outcome.clone())) else { return Ok(all) };
             least
@@ -79,16 +82,18 @@ pub fn compare(request: &Request, budgets: &[BudgetRule]) -> Result<Vec<Candidat
     };
     caring = least.caring(request);
     contexts.iter_mut().for_each(|context| context.turned_to(&caring));
-    each(&caring, budgets, &mut contexts)
+    each(&caring, budgets, &mut contexts, true)
 }
 
 fn each<'a>(
     request: &'a Request,
     budgets: &[BudgetRule],
     contexts: &mut Vec<Context<'a>>,
+    together: bool,
 ) -> Result<Vec<Candidate>, PlanError> {
     let mut candidates = Vec::new();
-    for (measure, rules) in strategy::compared(request, budgets) {
+    let measures = strategy::compared(request, budgets);
+    for (measure, rules) in measures.into_iter().filter(|(m, _)| together || *m != Measure::Together) {
         let at = Scene::new(request, measure).map(|scene| {
             contexts.iter().position(|c| c.scene.is_like(&scene)).unwrap_or_else(|| {
                 contexts.push(Context::of(scene));

@@ -183,6 +183,10 @@ fn shared_out(
     let overflow = || PlanError::Cost(CostError::Overflow(0));
     let one = |part: &Part, budget: Rational| alone(&Request { budget, ..part.request.clone() }, measure);
     let mut parts = parts(request, budget);
+    // A file has one list of levels for all that is measured, and those of halves follow from what is asked of counts.
+    if parts.iter().any(|part| measure.refines(&part.request.workload)) {
+        return Err(PlanError::NotApplicable(measure.name(), NotApplicable::SumsOfHalves));
+    }
     // What each costs in error at the whole budget, and its share by that.
     let power = if request.noise == Noise::Gaussian { 1.0 / 2.0 } else { 1.0 / 3.0 };
     let (mut roots, mut needs, mut counted) = (vec![0.0; parts.len()], vec![0.0; parts.len()], Vec::new());

@@ -77,6 +77,11 @@ pub enum NotApplicable {
         "sums are planned by `residual`, `queries`, `base` or `tables`, and by `bases` where `ask` wants more than cells"
     )]
     Sums,
+    /// Sums by a strategy that takes halves of halves.
+    #[error(
+        "of one dimension that ranges are asked of it measures halves of halves, which are planned for counts alone: take `bases`, `residual` or `queries`"
+    )]
+    SumsOfHalves,
     /// Rows over all cells at once.
     #[error(
         "it is for the least total variance of counts: beside sums, exact tables, cells declared empty, changed units, other budgets and where the exact law \

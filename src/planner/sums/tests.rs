@@ -110,3 +110,21 @@ fn default_steps_have_room() {
     let most = crate::planner::capacity::most_rows(plan, &Frame::new(&request.cube, &plan.levels));
     assert!((1 << 30..1 << 34).contains(&most), "{most}");
 }
+
+/// Halves of halves are planned for counts alone, so `tables` refuses sums of ranges of one dimension; `auto` has others.
+#[test]
+fn ranges_of_one_dimension_are_no_halves() {
+    let read = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+    let of = |measure: &str| {
+        let text = format!(
+            "name = \"m\"\ntitle = \"M\"\n[privacy]\nunit = \"row\"\nrho = 2\n[[dimension]]\nname = \"a\"\ncodes = 7\n\
+             [[amount]]\nname = \"x\"\nlow = 0\nhigh = 100\n[[table]]\nof = [\"a\"]\nask = {{ a = \"ranges\" }}\nsum = [\"x\"]\n\
+             [strategy]\nmeasure = \"{measure}\"\n"
+        );
+        let spec = crate::spec::parse(&text, Path::new("m.toml"), read).unwrap_or_else(|e| panic!("{e}"));
+        choose(&spec.request().unwrap(), Look::Everywhere).map_err(|e| e.to_string())
+    };
+    let why = of("tables").unwrap_err();
+    assert!(why.contains("halves of halves"), "{why}");
+    assert!(of("auto").is_ok());
+}

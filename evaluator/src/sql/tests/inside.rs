@@ -1,7 +1,8 @@
 //! Groups that a CASE makes, levels with their parents, one SELECT inside another.
 
 use super::{filter, parse, refused, town};
-use crate::cube::Level;
+use crate::cube::{Filter, Level};
+use crate::sql::bands::{Banded, too_many};
 use crate::sql::{Portion, Query, SelectColumn};
 
 /// Column names apart, which may be those of the outer SELECT.
@@ -248,13 +249,27 @@ fn bands_that_cannot_be() {
     assert_eq!(parse(&text).bands.iter().map(|b| b.each.len()).collect::<Vec<_>>(), [32, 32]);
     let text = format!("{text}, CASE WHEN work = 'employed' THEN 1 ELSE 2 END");
     assert!(refused(&text).contains("the most combinations of bands is 1024"));
-    // Of 100 ages within bands of ages there are no more combinations than ages.
+    // Of ages within bands of ages there are no more combinations than ages.
     let text = "SELECT age.band, age, COUNT(*) - LAG(COUNT(*)) OVER (PARTITION BY age.band ORDER BY age) AS d FROM town GROUP BY age.band, age";
     let query = parse(text);
     let sizes: Vec<usize> = query.bands.iter().map(|b| b.each.len()).collect();
-    assert!(sizes.iter().product::<usize>() > 1024, "{sizes:?}");
     let ages = sizes.iter().max().unwrap();
+    assert!(sizes.iter().product::<usize>() > *ages, "{sizes:?}");
     assert_eq!(query.portions(&query.aggregates).unwrap().len(), *ages);
+    // So 366 days may stand within 12 months.
+    let of = |each: usize| {
+        let band = |band: usize| {
+            let is: Vec<bool> = (0..366).map(|day| day * each / 366 == band).collect();
+            (band.to_string(), Filter::nodes(0, &is))
+        };
+        Banded { above: None, each: (0..each).map(band).collect() }
+    };
+    assert_eq!(too_many(&[of(366), of(12)]), None);
+    let whole = Banded { above: None, each: vec![(String::new(), Filter::constant(1.0)); 3] };
+    assert_eq!(
+        too_many(&[of(366), of(12), whole]),
+        Some("the most combinations of bands is 1024".to_owned())
+    );
 }
 
 /// A total over the labels of a level above: of the same units as that level's own group.
