@@ -66,11 +66,14 @@ fn kept_with_less(
     factor: Rational,
     margin: Rational,
 ) -> Option<bool> {
-    let mode = plan.copy.as_ref()?.mode;
+    let copy = plan.copy.as_ref()?;
     let less = factor.checked_mul(Rational::new(LESS.0, LESS.1)?)?;
-    let recipients = [Rational::ONE, less].map(|factor| Recipient { name: String::new(), factor });
+    // Behind those that are more precise: noise in whole numbers that is added in more steps has another law.
+    let before = copy.recipients.iter().map(|r| r.factor).filter(|f| *f != Rational::ONE && *f < factor);
+    let factors = std::iter::once(Rational::ONE).chain(before).chain([less]);
+    let recipients = factors.map(|factor| Recipient { name: String::new(), factor }).collect();
     // Where no noise is that large the search ended, too.
-    let Ok(plans) = first.copies(mode, recipients.to_vec()) else { return Some(false) };
+    let Ok(plans) = first.copies(copy.mode, recipients) else { return Some(false) };
     let recovery = Recovery::new(content.cube.clone(), plans.last()?.clone(), Nothing).ok()?;
     let evaluator = Evaluator::new(recovery);
     let mut unknown = false;

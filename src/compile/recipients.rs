@@ -480,6 +480,15 @@ fn margins_are_kept_by_as_little_as_does() {
     assert!(refused.contains("`press` wants every cell to within 2"), "{refused}");
 }
 
+/// A margin behind a copy of a fixed budget: its noise is whole numbers in three steps, and verifying, of which planning is a rehearsal, counts them, too.
+#[test]
+fn a_margin_behind_another_copy_can_be_verified() {
+    let text = "name = \"s\"\ntitle = \"T\"\ndemo = true\n[privacy]\nunit = \"row\"\nrho = 2\n[[dimension]]\nname = \"a\"\ncodes = 7\n\
+                [[table]]\nof = [\"a\"]\n[[table]]\nof = []\n[strategy]\nmeasure = \"wavelet\"\nbudgets = \"uniform\"\n\
+                [[recipient]]\nname = \"r1\"\nrho = 2\n[[recipient]]\nname = \"r2\"\nrho = \"1/50\"\n[[recipient]]\nname = \"r3\"\nmargin = 60\n";
+    plan(&spec(text), Look::Needed, "2026-01-31").unwrap();
+}
+
 /// What may be spent on a copy is what its recipient may have, whatever plan claims to be its copy.
 #[test]
 fn plans_that_are_not_copies_of_one_measuring_are_refused() {
