@@ -284,34 +284,32 @@ def test_rows_through_a_pipe(honest, tmp_path):
     assert judged(tmp_path / "small.margins") == (None, None)
 
 
+def conditioned(honest, where, folder):
+    """The release with another condition of empty cells in section, manifest and spec."""
+    version, sections, manifest = forge.take(honest.read_bytes())
+    for section in sections:
+        if section[0] & 0xFF == 7:
+            section[2] = where.encode()
+    manifest["declared"]["constraints"] = [where]
+    sealed("age.band = '0-3' AND sex = 'M'", where)(sections, manifest)
+    made = folder / "small.margins"
+    made.write_bytes(forge.make(version, sections, manifest))
+    return made
+
+
 @pytest.mark.parametrize("where, what", [
     ("age.band = '0-3' AND sex = 'X'", "content"), ("sex = 'M'; SELECT 1", "content"), ("nothing = 1", "content"), ("age > 'x'", "content"),
     # Tables tell bands and areas apart, and none tells both.
     ("age.band = '0-3' AND area = 'a1'", "answers"),
 ])
 def test_conditions(where, what, honest, tmp_path):
-    """Another condition of empty cells in section, manifest and spec."""
-    version, sections, manifest = forge.take(honest.read_bytes())
-    for section in sections:
-        if section[0] & 0xFF == 7:
-            section[2] = where.encode()
-    manifest["declared"]["constraints"] = [where]
-    sealed("age.band = '0-3' AND sex = 'M'", where)(sections, manifest)
-    (tmp_path / "small.margins").write_bytes(forge.make(version, sections, manifest))
-    assert judged(tmp_path / "small.margins") == (what, what)
+    assert judged(conditioned(honest, where, tmp_path)) == (what, what)
 
 
 @pytest.mark.parametrize("where", ["(" * 20000 + "age = 1 AND sex = 'M'" + ")" * 20000, "NOT " * 15000 + "(age = 1 AND sex = 'M')",
                                    "(" * 65 + "age = 1 AND sex = 'M'" + ")" * 65], ids=["brackets", "NOT", "brackets too many"])
 def test_deep_conditions(where, honest, tmp_path):
-    version, sections, manifest = forge.take(honest.read_bytes())
-    for section in sections:
-        if section[0] & 0xFF == 7:
-            section[2] = where.encode()
-    manifest["declared"]["constraints"] = [where]
-    sealed("age.band = '0-3' AND sex = 'M'", where)(sections, manifest)
-    (tmp_path / "small.margins").write_bytes(forge.make(version, sections, manifest))
-    assert all(judged(tmp_path / "small.margins"))
+    assert all(judged(conditioned(honest, where, tmp_path)))
 
 
 ROW = '''name = "small"

@@ -106,8 +106,13 @@ fn of_channel(spec: &Spec, cube: &Cube, plan: &Plan, channel: &Channel) -> bool 
     }
     // Where the cost leaves something over, all noise gets smaller by one factor: shares stay what they are to each other.
     let parts = found.iter().zip(&wanted).filter_map(|(f, w)| Some(f.1.to_f64() * w.1?.to_f64()));
-    let first = parts.clone().next().unwrap_or_default();
-    parts.into_iter().all(|part| (part - first).abs() <= CLOSE * first)
+    alike(parts)
+}
+
+/// Whether all shares are the same, but for rounding.
+fn alike(mut parts: impl Iterator<Item = f64>) -> bool {
+    let first = parts.next().unwrap_or_default();
+    parts.all(|part| (part - first).abs() <= CLOSE * first)
 }
 
 /// Whether everything that is measured has an equal share of the budget, as far as that follows from a rule: the search of `tables` may give a table the shares of
@@ -134,9 +139,7 @@ fn equal_shares(frame: &Frame, plan: &Plan, measured: &[Measurement]) -> bool {
         };
         Some(m.scale.to_f64() / moved)
     };
-    let Some(parts) = measured.iter().map(part).collect::<Option<Vec<f64>>>() else { return false };
-    let first = parts.first().copied().unwrap_or_default();
-    parts.into_iter().all(|part| (part - first).abs() <= CLOSE * first)
+    measured.iter().map(part).collect::<Option<Vec<f64>>>().is_some_and(|parts| alike(parts.into_iter()))
 }
 
 /// What of a spec's strategy is not compared though the spec asks for it in a word.

@@ -80,14 +80,13 @@ fn delta(audit: &mut Audit, format: u32, spec: &Spec, content: &Content) {
     let (outcome, detail) = match law {
         Ok(losses) => {
             let fits = losses.within(epsilon, delta);
-            let of = losses.delta(epsilon.to_f64());
             // The law is told by an upper bound, and so is what ρ converts to: either is enough.
-            match !fits && allowed.is_some_and(|rho| spent <= rho) {
-                true => (Passed, "it is no more by ρ: its law is not told so closely".into()),
-                false => {
-                    let outcome = if fits { Passed } else { Failed };
-                    (outcome, format!("it is {of:.3e} by the law of all noises together"))
-                }
+            if !fits && allowed.is_some_and(|rho| spent <= rho) {
+                (Passed, "it is no more by ρ: its law is not told so closely".into())
+            } else {
+                let of = losses.delta(epsilon.to_f64());
+                let outcome = if fits { Passed } else { Failed };
+                (outcome, format!("it is {of:.3e} by the law of all noises together"))
             }
         }
         Err(why) if by_rho => (Passed, format!("it is no more by ρ: {why}")),

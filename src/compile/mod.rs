@@ -49,7 +49,7 @@ use crate::release::claims::{self, ClaimError};
 use crate::release::{Amount, ReleaseError, SealError, Sealed, SigningKey};
 use crate::secret::count::Data;
 use crate::secret::count::given::GivenError;
-use crate::secret::ingest::{self, Frame, IngestError, Means, Memory, Origin};
+use crate::secret::ingest::{self, Frame, IngestError, Means, Origin};
 use crate::secret::measure::MeasureError;
 use crate::secret::noise::{Entropy, NoiseError};
 use crate::spec::{Format, Spec, SpecErrors};
@@ -248,8 +248,7 @@ pub fn plan(spec: &Spec, look: Look, day: &str) -> Result<Job, CompileError> {
 /// The same, with a limit of memory, and with who hears how far it is and may stop it.
 pub(crate) fn plan_with(spec: &Spec, look: Look, day: &str, means: &Means) -> Result<Job, CompileError> {
     let planned = || {
-        fits(spec, means.memory)?;
-        let job = Job::watched(spec, look, &means.watch)?;
+        let job = job_within(spec, look, means)?;
         let rows = spec.data.as_ref().and_then(|data| data.format).unwrap_or(Format::Csv);
         job.rehearse(spec, day, Some(rows), means)?;
         Ok(job)
@@ -257,12 +256,12 @@ pub(crate) fn plan_with(spec: &Spec, look: Look, day: &str, means: &Means) -> Re
     planned().map_err(|e| stopped(e, &means.watch))
 }
 
-/// Refuses to plan with less memory than that takes by itself.
-fn fits(spec: &Spec, memory: Memory) -> Result<(), CompileError> {
+/// What is made of a spec; or a refusal to plan with less memory than that takes by itself.
+fn job_within(spec: &Spec, look: Look, means: &Means) -> Result<Job, CompileError> {
     let needs = planner::parts::memory(&spec.cube, &spec.workload);
-    match memory.limit() {
+    match means.memory.limit() {
         Some(limit) if limit < needs => Err(CompileError::Memory { needs, limit }),
-        _ => Ok(()),
+        _ => Job::watched(spec, look, &means.watch),
     }
 }
 
@@ -391,10 +390,7 @@ fn made(
     };
     let job = match planned {
         Some(job) => job,
-        None => {
-            fits(spec, means.memory)?;
-            Job::watched(spec, Look::Needed, watch)?
-        }
+        None => job_within(spec, Look::Needed, means)?,
     };
     job.rehearse(spec, options.day, rows, means)?;
     let data = data?;

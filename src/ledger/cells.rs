@@ -294,8 +294,8 @@ fn mapping(spec: &Spec) -> Option<String> {
 /// These pairs, as an object where canonical JSON can write all keys: those of files and labels may have any letters.
 fn object(pairs: impl Iterator<Item = (String, Value)>) -> Value {
     let pairs: BTreeMap<String, Value> = pairs.collect();
-    let plain = |key: &String| key.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_'));
-    if pairs.keys().all(plain) {
+    let keys: Map<String, Value> = pairs.keys().map(|key| (key.clone(), Value::Null)).collect();
+    if canonical::to_bytes(&keys).is_ok() {
         return Value::Object(pairs.into_iter().collect());
     }
     let listed = pairs.into_iter().map(|(key, value)| Value::Array(vec![key.into(), value])).collect();

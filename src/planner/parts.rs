@@ -7,7 +7,7 @@ use crate::cube::{Cube, Frame};
 use crate::plan::Table;
 
 /// The most parts of one table.
-pub(crate) const MOST_PARTS: f64 = 2097152.0;
+pub(super) const MOST_PARTS: f64 = (1u64 << 21) as f64;
 
 /// For each table how many parts it has.
 fn parts<'a>(cube: &Cube, workload: &'a [Table]) -> impl Iterator<Item = (&'a Table, f64)> {

@@ -67,14 +67,15 @@ pub fn compare(request: &Request, budgets: &[BudgetRule]) -> Result<Vec<Candidat
     let (total, caring);
     let mut contexts: Vec<Context> = Vec::new();
     if !request.lacks_care() {
-        return each(request, budgets, &mut contexts, true);
+        return each(request, strategy::compared(request, budgets), &mut contexts);
     }
     total = request.of_total();
     // What is taken care of is what whoever asks for the total would have, by strategies that have targets, too.
     let least = match request.measure {
         Some(measure) => Arc::new(single(&total, measure)?),
         None => {
-            let all = each(&total, &[request.budgets], &mut contexts, false)?;
+            let measures = strategy::compared(request, &[request.budgets]);
+            let all = each(&total, measures, &mut contexts)?;
             let at = best(&total, all.iter().enumerate());
             let Some(Ok(least)) = at.and_then(|i| Some(all.get(i)?.outcome.clone())) else { return Ok(all) };
             least
@@ -82,18 +83,17 @@ pub fn compare(request: &Request, budgets: &[BudgetRule]) -> Result<Vec<Candidat
     };
     caring = least.caring(request);
     contexts.iter_mut().for_each(|context| context.turned_to(&caring));
-    each(&caring, budgets, &mut contexts, true)
+    each(&caring, strategy::compared(&caring, budgets), &mut contexts)
 }
 
+/// The plans of these strategies, each under its rules.
 fn each<'a>(
     request: &'a Request,
-    budgets: &[BudgetRule],
+    measures: Vec<(Measure, Vec<BudgetRule>)>,
     contexts: &mut Vec<Context<'a>>,
-    together: bool,
 ) -> Result<Vec<Candidate>, PlanError> {
     let mut candidates = Vec::new();
-    let measures = strategy::compared(request, budgets);
-    for (measure, rules) in measures.into_iter().filter(|(m, _)| together || *m != Measure::Together) {
+    for (measure, rules) in measures {
         let at = Scene::new(request, measure).map(|scene| {
             contexts.iter().position(|c| c.scene.is_like(&scene)).unwrap_or_else(|| {
                 contexts.push(Context::of(scene));

@@ -5,9 +5,11 @@ use super::super::memory::Memory;
 use super::super::tests::{codes, column, in_order, labels, lenient, spec, with_unit};
 use super::super::{Origin, Piped, Rows, files_of, read};
 use super::*;
+use crate::cube::{Cuboid, NoValue, Quantity, Weighing};
 use crate::numeric::tries::tries;
+use crate::plan::Table;
 use crate::secret::ingest::Means;
-use crate::spec::{Coding, Format, Spec};
+use crate::spec::{AmountSpec, Coding, Format, Spec};
 use ::parquet::basic::{GzipLevel, ZstdLevel};
 use ::parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type,
@@ -613,48 +615,49 @@ fn checksums() {
     bad(&spec, &path, "the Parquet file cannot be decoded: it is damaged or encrypted");
 }
 
+/// An amount with its sum over all rows: the weight from 0 to 10 in whole steps, others in steps of a quarter between -400 and 900.
+fn summed(name: &str, columns: &[&str], weighing: Weighing) -> AmountSpec {
+    let (low, high, step, places) = match weighing {
+        Weighing::Weight => (0, 10, 1, 0),
+        _ => (-40_000, 90_000, 25, 2),
+    };
+    let quantity = Quantity {
+        name: name.into(),
+        low,
+        high,
+        step,
+        places,
+        missing: if weighing == Weighing::Plain { NoValue::Skip } else { NoValue::Zero },
+        weighing,
+        from: Default::default(),
+        unit: None,
+        description: None,
+    };
+    AmountSpec {
+        quantity: quantity.into(),
+        columns: columns.iter().map(|c| (*c).to_owned()).collect(),
+        tables: vec![Table::new(Cuboid::total(), crate::exact::Rational::ONE)],
+        square: false,
+        clamping: None,
+        unweighted: false,
+        targets: Vec::new(),
+        exact: Vec::new(),
+    }
+}
+
 /// Products of columns of every type of number are those of the same cells as text.
 #[test]
 fn products_as_in_text() {
-    use crate::cube::{Cuboid, NoValue, Quantity, Weighing};
-    use crate::plan::Table;
-    use crate::spec::AmountSpec;
     let mut with = spec([labels("sex", &["a", "b"])]);
-    for (name, columns, weighing) in [
-        ("p", &["whole", "money"][..], Weighing::Plain),
-        ("q", &["fraction", "money"], Weighing::Plain),
-        ("r", &["fraction", "fraction", "whole"], Weighing::Plain),
-        ("s", &["whole"], Weighing::Plain),
-        ("t", &["money", "fraction"], Weighing::Weighted),
-        ("w", &["fraction"], Weighing::Weight),
-    ] {
-        let (low, high, step, places) = match weighing {
-            Weighing::Weight => (0, 10, 1, 0),
-            _ => (-40_000, 90_000, 25, 2),
-        };
-        let quantity = Quantity {
-            name: name.into(),
-            low,
-            high,
-            step,
-            places,
-            missing: if weighing == Weighing::Plain { NoValue::Skip } else { NoValue::Zero },
-            weighing,
-            from: Default::default(),
-            unit: None,
-            description: None,
-        };
-        with.amounts.push(AmountSpec {
-            quantity: quantity.into(),
-            columns: columns.iter().map(|c| (*c).to_owned()).collect(),
-            tables: vec![Table::new(Cuboid::total(), crate::exact::Rational::ONE)],
-            square: false,
-            clamping: None,
-            unweighted: false,
-            targets: Vec::new(),
-            exact: Vec::new(),
-        });
-    }
+    with.amounts = [
+        summed("p", &["whole", "money"], Weighing::Plain),
+        summed("q", &["fraction", "money"], Weighing::Plain),
+        summed("r", &["fraction", "fraction", "whole"], Weighing::Plain),
+        summed("s", &["whole"], Weighing::Plain),
+        summed("t", &["money", "fraction"], Weighing::Weighted),
+        summed("w", &["fraction"], Weighing::Weight),
+    ]
+    .into();
     let folder = TempDir::new().unwrap();
     let (csv, parquet) = (folder.path().join("rows.csv"), folder.path().join("rows.parquet"));
     let of = |i: usize, k: usize| value(i, k).filter(|_| i % 9 != k);
@@ -708,35 +711,9 @@ fn products_as_in_text() {
 /// Amounts of every type that numbers are stored as, with dictionaries and without: as their texts, whatever needs no text on the way.
 #[test]
 fn amounts_as_in_text() {
-    use crate::cube::{Cuboid, NoValue, Quantity, Weighing};
-    use crate::plan::Table;
-    use crate::spec::AmountSpec;
     const COLUMNS: [&str; 9] = ["i", "l", "u", "d32", "d64", "short", "long", "double", "single"];
     let mut with = spec([labels("sex", &["a", "b"])]);
-    for name in COLUMNS {
-        let quantity = Quantity {
-            name: name.into(),
-            low: -40_000,
-            high: 90_000,
-            step: 25,
-            places: 2,
-            missing: NoValue::Skip,
-            weighing: Weighing::Plain,
-            from: Default::default(),
-            unit: None,
-            description: None,
-        };
-        with.amounts.push(AmountSpec {
-            quantity: quantity.into(),
-            columns: vec![name.to_owned()],
-            tables: vec![Table::new(Cuboid::total(), crate::exact::Rational::ONE)],
-            square: false,
-            clamping: None,
-            unweighted: false,
-            targets: Vec::new(),
-            exact: Vec::new(),
-        });
-    }
+    with.amounts = COLUMNS.map(|name| summed(name, &[name], Weighing::Plain)).into();
     let folder = TempDir::new().unwrap();
     let (csv, parquet) = (folder.path().join("rows.csv"), folder.path().join("rows.parquet"));
     let rows = 9000usize;
