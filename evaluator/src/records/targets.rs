@@ -8,7 +8,7 @@ use super::shape::{Attribute, Closed, Column, Shape, Target};
 use super::tree::{Tree, with_lower};
 use crate::answer::{Answers, Evaluator, Several};
 use crate::cube::{Cube, Cuboid, Level};
-use crate::plan::{Measurement, Plan};
+use crate::plan::Plan;
 use crate::recover::zeros::Lumped;
 use crate::recover::{RecoverError, Recovery, Source};
 use crate::release::values::Values;
@@ -256,8 +256,9 @@ fn variance<S: Source>(of: &Evaluator<S>, cuboid: &Cuboid) -> Result<f64, Record
 const RARE: f64 = 1e-200;
 
 fn has_rare_noise(plan: &Plan) -> bool {
-    let rare = |m: &Measurement| plan.noise.law(m.scale.to_f64()).variance() < RARE;
-    plan.channels.iter().flat_map(|channel| &channel.measurements).any(rare)
+    // That of the least scale is the rarest.
+    let least = plan.measurements().map(|m| m.scale).min();
+    least.is_some_and(|scale| plan.noise.law(scale.to_f64()).variance() < RARE)
 }
 
 /// A standard error in single precision: 0 of 0 alone.
