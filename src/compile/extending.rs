@@ -9,12 +9,14 @@
 use super::CompileError;
 use crate::answer::{Answers, Evaluator};
 use crate::cube::{Cube, Cuboid, Quantity};
+use crate::exact::Rational;
 use crate::plan::{Asks, Block, Subject, Table, Target};
 use crate::planner::closure::Spread;
 use crate::planner::objective::keeps;
 use crate::planner::predict::Prediction;
 use crate::planner::{self, Request};
 use crate::spec::{self, Spec};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -36,11 +38,24 @@ pub(crate) fn missing(spec: &Spec, origin: &Path, out: &Answers) -> Result<Optio
     let plan = out.release().plan(out.cube()).ok();
     let request = plan.map_or_else(|| spec.request(), |plan| spec.measured(&plan).request());
     let request = request.ok_or(CompileError::NoBudget)?;
-    // Which tables of sums are known well enough to be left out nobody has weighed here: if a margin is missed, or there is none, all of them are
-    // measured again, and both are asked together.
+    let whole = || Missing { spec: spec.clone(), known: Vec::new() };
+    // What other parts of a spec speak of must stay.
+    let plain = spec.exact.is_empty() && spec.zeros.is_empty() && spec.strategy.shares.is_empty();
+    let plain = plain && spec.strategy.rows.is_none();
+    let without = |left: &HashSet<Cuboid>| -> Option<Missing> {
+        let spec = rewritten(spec, origin, &out.title(), left)?;
+        let mut known: Vec<&Cuboid> = left.iter().collect();
+        known.sort_unstable();
+        Some(Missing { spec, known: known.iter().map(|c| request.cube.describe(c)).collect() })
+    };
+    // What several channels tell together is compared with margins alone: a table is left out if all that it has are kept.
     if !request.sums.is_empty() {
-        let whole = || Missing { spec: spec.clone(), known: Vec::new() };
-        return Ok((!sums_are_known(&request, out)).then(whole));
+        let (kept, all) = kept(&request, out);
+        return Ok(match kept.len() {
+            n if n == all => None,
+            0 => Some(whole()),
+            _ => Some(plain.then(|| without(&kept)).flatten().unwrap_or_else(whole)),
+        });
     }
     let cells = request.workload.iter().all(|t| t.asks == Asks::CELLS);
     let known = if cells { known(&request, out) } else { vec![None; request.workload.len()] };
@@ -48,11 +63,8 @@ pub(crate) fn missing(spec: &Spec, origin: &Path, out: &Answers) -> Result<Optio
     if !known.is_empty() && (0..known.len()).all(met) {
         return Ok(None);
     }
-    let whole = Missing { spec: spec.clone(), known: Vec::new() };
-    // What other parts of a spec speak of must stay.
-    let plain = spec.exact.is_empty() && spec.zeros.is_empty() && spec.strategy.shares.is_empty();
-    if !plain || spec.strategy.rows.is_some() || known.iter().all(Option::is_none) {
-        return Ok(Some(whole));
+    if !plain || known.iter().all(Option::is_none) {
+        return Ok(Some(whole()));
     }
     let mut order: Vec<usize> = (0..known.len()).collect();
     let variance =
@@ -78,13 +90,9 @@ pub(crate) fn missing(spec: &Spec, origin: &Path, out: &Answers) -> Result<Optio
     let Some((_, chosen)) = best else {
         return Err(refused.map_or(CompileError::NoBudget, CompileError::Plan));
     };
-    if chosen.len() == order.len() {
-        return Ok(Some(whole));
-    }
-    let left: Vec<usize> = (0..order.len()).filter(|t| !chosen.contains(t)).collect();
-    let names = left.iter().map(|&t| request.cube.describe(&request.workload[t].cuboid)).collect();
-    Ok(rewritten(spec, origin, out, &chosen)?
-        .map_or(Some(whole), |spec| Some(Missing { spec, known: names })))
+    let left = order.iter().filter(|t| !chosen.contains(t));
+    let left: HashSet<Cuboid> = left.map(|&t| request.workload[t].cuboid.clone()).collect();
+    Ok(Some(if left.is_empty() { whole() } else { without(&left).unwrap_or_else(whole) }))
 }
 
 /// How many of the list are tried: all that is unknown, everything, and some between.
@@ -160,21 +168,29 @@ fn known(request: &Request, out: &Answers) -> Vec<Option<Spread>> {
     known
 }
 
-/// Whether every table of counts and of sums has a margin, and what is out keeps all of them, by the laws of its noises.
-fn sums_are_known(request: &Request, out: &Answers) -> bool {
-    let Ok(plan) = out.release().plan(out.cube()) else { return false };
+/// The tables that have a margin for all that is asked of them, counts and sums, where what is out keeps all of these by the laws of its noises; and how
+/// many tables there are.
+fn kept(request: &Request, out: &Answers) -> (HashSet<Cuboid>, usize) {
+    let sums = request.sums.iter().flat_map(|s| &s.tables);
+    let all: HashSet<Cuboid> = request.workload.iter().chain(sums).map(|t| t.cuboid.clone()).collect();
+    let many = all.len();
+    let read = out.release().plan(out.cube()).ok().zip(planner::own_weights(request));
+    let Some((plan, wanted)) = read else { return (HashSet::new(), many) };
     let cube: Arc<Cube> = out.evaluator().recovery().cube().clone().into();
+    let mut missed: HashSet<Cuboid> = HashSet::new();
     // A table that was asked for is told, and what follows from it.
-    let there = |table: &Table, told: &[Table]| {
-        let own = translated(&request.cube, &table.cuboid, &cube).filter(|_| table.asks.is_cells())?;
-        told.iter().any(|t| own.is_below(&t.cuboid)).then_some(own)
+    let mut aimed = |table: &Table, target: Option<Target>, told: &[Table]| {
+        let own = translated(&request.cube, &table.cuboid, &cube).filter(|_| table.asks.is_cells());
+        let own = own.filter(|own| told.iter().any(|t| own.is_below(&t.cuboid))).zip(target);
+        if own.is_none() {
+            missed.insert(table.cuboid.clone());
+        }
+        own.map(|(there, target)| Aim { of: table.cuboid.clone(), there, target })
     };
-    let aimed = |table: &Table, target: Option<Target>, told: &[Table]| Some((there(table, told)?, target?));
     // Counts that only sums need have no margin of their own.
-    let Some(wanted) = planner::own_weights(request) else { return false };
     let counts = request.workload.iter().zip(&request.targets).zip(&wanted).filter(|(_, w)| **w > 0.0);
-    let counts = counts.map(|((table, target), _)| aimed(table, *target, &plan.rows().workload));
-    let Some(counts) = counts.collect::<Option<Vec<_>>>() else { return false };
+    let counts: Vec<Aim> =
+        counts.filter_map(|((t, target), _)| aimed(t, *target, &plan.rows().workload)).collect();
     let mut sums = Vec::new();
     for own in &request.sums {
         let said = |q: &Quantity| Quantity { description: None, ..q.clone() };
@@ -182,25 +198,37 @@ fn sums_are_known(request: &Request, out: &Answers) -> bool {
             let alike = |q: &Arc<Quantity>| said(q) == said(&own.quantity);
             plan.channels.iter().find(|c| c.subject.quantity().is_some_and(alike) && subject(&c.subject))
         };
-        let Some(channel) = of(&|s| matches!(s, Subject::Sum(_))) else { return false };
+        let channel = of(&|s| matches!(s, Subject::Sum(_)));
         let squares = !own.square || of(&|s| matches!(s, Subject::Squares(_))).is_some();
         let ends = own.clamping.is_none() || of(&Subject::is_of_an_end).is_some();
-        let aims =
-            own.tables.iter().zip(&own.targets).map(|(t, target)| aimed(t, *target, &channel.workload));
-        match (aims.collect::<Option<Vec<_>>>(), channel.subject.quantity()) {
-            (Some(aims), Some(quantity)) if squares && ends => sums.push((quantity, aims)),
-            _ => return false,
+        let channel = channel.filter(|_| squares && ends);
+        let told = channel.map_or(&[][..], |c| &c.workload);
+        let aims = own.tables.iter().zip(&own.targets).filter_map(|(t, target)| aimed(t, *target, told));
+        let aims: Vec<Aim> = aims.collect();
+        if let Some(quantity) = channel.and_then(|c| c.subject.quantity()) {
+            sums.push((quantity, aims));
         }
     }
-    let all: Vec<Target> = counts.iter().chain(sums.iter().flat_map(|(_, aims)| aims)).map(|a| a.1).collect();
-    let counts: Vec<(&Cuboid, Target)> = counts.iter().map(|(c, t)| (c, *t)).collect();
-    let sums: Vec<_> =
-        sums.iter().map(|(q, aims)| (*q, aims.iter().map(|(c, t)| (c, *t)).collect())).collect();
-    let halves = Evaluator::half_widths(&cube, &plan, &counts, &sums);
-    let kept = |(target, half): (&Target, &Option<f64>)| {
-        half.is_some_and(|half| keeps(target.margin.to_f64(), half))
-    };
-    !all.is_empty() && all.len() == halves.len() && all.iter().zip(&halves).all(kept)
+    let asked: Vec<_> = sums.iter().map(|(q, aims)| (*q, Aim::there(aims))).collect();
+    let halves = Evaluator::half_widths(&cube, &plan, &Aim::there(&counts), &asked);
+    let keeps = |aim: &Aim, half: Option<f64>| half.is_some_and(|h| keeps(aim.target.margin.to_f64(), h));
+    let aims = counts.iter().chain(sums.iter().flat_map(|(_, aims)| aims));
+    let halves = halves.into_iter().chain(std::iter::repeat(None));
+    missed.extend(aims.zip(halves).filter(|(aim, half)| !keeps(aim, *half)).map(|(aim, _)| aim.of.clone()));
+    (&all - &missed, many)
+}
+
+/// A margin of a table, and the same table of what is out.
+struct Aim {
+    of: Cuboid,
+    there: Cuboid,
+    target: Target,
+}
+
+impl Aim {
+    fn there(aims: &[Aim]) -> Vec<(&Cuboid, Target)> {
+        aims.iter().map(|a| (&a.there, a.target)).collect()
+    }
 }
 
 /// The same table of another cube: dimensions and levels of the same names, with the same categories.
@@ -215,43 +243,139 @@ fn translated(from: &Cube, cuboid: &Cuboid, to: &Cube) -> Option<Cuboid> {
     pairs.collect::<Option<Vec<_>>>().map(Cuboid::new)
 }
 
-/// The spec with these tables alone; `None` where its tables say more than is written again here.
-fn rewritten(
-    spec: &Spec,
-    origin: &Path,
-    out: &Answers,
-    chosen: &[usize],
-) -> Result<Option<Spec>, CompileError> {
-    let mut table: toml::Table = spec.source.parse().unwrap_or_default();
-    const WRITTEN: [&str; 8] = ["of", "every", "up_to", "among", "weight", "margin", "level", "exact"];
-    let entries = table.get("table").and_then(|t| t.as_array()).into_iter().flatten();
-    let more =
-        entries.filter_map(|e| e.as_table()).flat_map(|e| e.keys()).any(|k| !WRITTEN.contains(&k.as_str()));
-    if more || table.contains_key("query") {
-        return Ok(None);
+/// The spec without these tables; `None` where it is not known how to write that.
+fn rewritten(spec: &Spec, origin: &Path, title: &str, left: &HashSet<Cuboid>) -> Option<Spec> {
+    let mut written: toml::Table = spec.source.parse().ok()?;
+    if written.contains_key("query") {
+        return None;
     }
+    let cube = &spec.cube;
     let text = |t: String| toml::Value::String(t);
-    let entry = |&t: &usize| {
-        let (asked, target) = (&spec.workload[t], spec.targets.get(t).copied().flatten());
-        let names = asked.cuboid.iter().map(|level| text(spec.cube.level_name(level))).collect();
-        let mut entry = toml::Table::new();
-        entry.insert("of".into(), toml::Value::Array(names));
-        entry.insert("weight".into(), text(asked.weight.to_string()));
-        if let Some(target) = target {
-            entry.insert("margin".into(), text(target.margin.to_string()));
-            entry.insert("level".into(), text(target.level.to_string()));
+    let name = |c: &Cuboid| -> Vec<String> { c.iter().map(|level| cube.level_name(level)).collect() };
+    let sums = spec.amounts.iter().flat_map(|a| &a.tables);
+    let every: BTreeMap<Cuboid, Vec<String>> =
+        (spec.workload.iter().chain(sums)).map(|t| (t.cuboid.clone(), name(&t.cuboid))).collect();
+    let by_name: HashMap<Vec<&str>, &Cuboid> = (every.iter())
+        .map(|(cuboid, own)| {
+            let mut own: Vec<&str> = own.iter().map(String::as_str).collect();
+            own.sort_unstable();
+            (own, cuboid)
+        })
+        .collect();
+    // Each entry once for each table that it chooses and that stays.
+    let mut entries = Vec::new();
+    for entry in written.get("table")?.as_array()? {
+        let entry = entry.as_table()?;
+        let names = |key: &str| -> Option<Vec<&str>> {
+            entry.get(key)?.as_array()?.iter().map(|v| v.as_str()).collect()
+        };
+        let size = |key: &str| entry.get(key).and_then(|v| v.as_integer());
+        let among = names("among");
+        let finest = |c: &Cuboid| c.iter().all(|l| l.level == cube.dimensions[l.dimension].finest());
+        let is_among = |c: &Cuboid, own: &[String]| match &among {
+            Some(among) => own.iter().all(|n| among.contains(&n.as_str())),
+            None => finest(c),
+        };
+        let has_size = |many: i64| {
+            size("every").is_none_or(|k| k == many) && size("up_to").is_none_or(|most| many <= most)
+        };
+        let chosen: Vec<&Cuboid> = match names("of") {
+            Some(mut of) => {
+                of.sort_unstable();
+                by_name.get(&of).copied().into_iter().collect()
+            }
+            None => {
+                let those = every.iter().filter(|(c, own)| has_size(c.len() as i64) && is_among(c, own));
+                those.map(|(c, _)| c).collect()
+            }
+        };
+        for cuboid in chosen.into_iter().filter(|c| !left.contains(c)) {
+            let mut own = entry.clone();
+            ["every", "up_to", "among"].iter().for_each(|key| drop(own.remove(*key)));
+            own.insert("of".into(), toml::Value::Array(name(cuboid).into_iter().map(text).collect()));
+            entries.push(toml::Value::Table(own));
         }
-        toml::Value::Table(entry)
-    };
-    table.insert("table".into(), toml::Value::Array(chosen.iter().map(entry).collect()));
+    }
+    // An amount that no table tells would be refused.
+    let told: HashSet<String> = (entries.iter().filter_map(|e| e.get("sum")?.as_array()).flatten())
+        .filter_map(|v| Some(v.as_str()?.to_owned()))
+        .collect();
+    let is_told = |a: &toml::Value| a.get("name").and_then(|v| v.as_str()).is_some_and(|n| told.contains(n));
+    if let Some(amounts) = written.get_mut("amount").and_then(|v| v.as_array_mut()) {
+        amounts.retain(is_told);
+    }
+    written.insert("table".into(), toml::Value::Array(entries));
     let before = spec.description.as_ref().map_or(String::new(), |d| format!("{d} "));
-    table.insert("description".into(), text(format!("{before}Extends {}.", out.title())));
+    written.insert("description".into(), text(format!("{before}Extends {title}.")));
     let attached = |file: &str| {
         let found = spec.attachments.iter().find(|(name, _)| name == file);
         found.map(|(_, bytes)| bytes.clone()).ok_or_else(|| std::io::ErrorKind::NotFound.into())
     };
-    let read = spec::parse(&toml::to_string(&table).unwrap_or_default(), origin, attached)?;
-    // The order of tables is the spec language's own.
-    let same = |t: &Table| chosen.iter().any(|&c| spec.workload[c] == *t);
-    Ok((read.workload.len() == chosen.len() && read.workload.iter().all(same)).then_some(read))
+    let read = spec::parse(&toml::to_string(&written).ok()?, origin, attached).ok()?;
+    // It asks for what is left, and as it did.
+    let asked = |spec: &Spec| -> HashMap<(Option<String>, Cuboid, Asks), (Rational, Option<Target>)> {
+        let counts = (spec.workload.iter().zip(&spec.targets)).map(|of| (None, of));
+        let sums = spec.amounts.iter().flat_map(|a| {
+            let own = a.tables.iter().zip(&a.targets);
+            own.map(|of| (Some(a.quantity.name.clone()), of))
+        });
+        let one = |(of, (t, target)): (_, (&Table, &Option<Target>))| {
+            ((of, t.cuboid.clone(), t.asks.clone()), (t.weight, *target))
+        };
+        counts.chain(sums).map(one).collect()
+    };
+    let mut wanted = asked(spec);
+    wanted.retain(|(_, cuboid, _), _| !left.contains(cuboid));
+    (wanted == asked(&read)).then_some(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "name = \"shop\"\ntitle = \"Shop\"\n[privacy]\nunit = \"row\"\nrho = 1\n\
+        [[dimension]]\nname = \"sex\"\ncategories = [\"F\", \"M\"]\n\
+        [[dimension]]\nname = \"age\"\nrange = [0, 9]\nlevels = [{ name = \"band\", width = 5 }]\n\
+        [[dimension]]\nname = \"region\"\ncategories = [\"N\", \"E\", \"S\"]\n";
+    const AMOUNTS: &str = "[[amount]]\nname = \"pay\"\ncolumn = \"pay\"\nlow = 0\nhigh = 900\nstep = 1\n\
+        [[amount]]\nname = \"tax\"\ncolumn = \"tax\"\nlow = 100\nhigh = 900\nstep = 1\nsquare = true\n";
+    const WEIGHTS: &str = "[weights]\ncolumn = \"w\"\nhigh = 40\nstep = 1\n";
+
+    /// Without any one of its tables, and without any two, a spec asks for all others as it did: whichever way they were asked for.
+    #[test]
+    fn all_but_what_is_left_out_stays_as_it_was() {
+        let counts = "[[table]]\nevery = 2\nweight = 3\n[[table]]\nup_to = 2\namong = [\"sex\", \"age.band\"]\nmargin = 50\n\
+            [[table]]\nof = [\"sex\", \"age\"]\nmargin = 20\nlevel = 0.9\n[[table]]\nof = []\n";
+        let asked = "[[table]]\nof = [\"age\"]\nask = { age = \"ranges\" }\n[[table]]\nevery = 1\n";
+        let sums = "[[table]]\nevery = 1\nsum = [\"pay\"]\nmargin = { count = 50, pay = 5000 }\nlevel = 0.9\n\
+            [[table]]\nof = [\"region\", \"sex\"]\nsum = [\"tax\"]\ncount = false\nweight = { tax = 2 }\n\
+            [[table]]\nof = [\"age.band\"]\n";
+        let weighed =
+            "[[table]]\nevery = 2\nsum = [\"pay\", \"tax\"]\n[[table]]\nof = [\"sex\"]\nweight = 7\n";
+        let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+        let plain = AMOUNTS.replace("square = true\n", "");
+        for tables in [
+            counts.to_owned(),
+            asked.to_owned(),
+            format!("{AMOUNTS}{sums}"),
+            format!("{WEIGHTS}{plain}{weighed}"),
+            format!("{WEIGHTS}{asked}"),
+        ] {
+            let spec = spec::parse(&format!("{HEAD}{tables}"), Path::new("shop.toml"), none).unwrap();
+            let sums = spec.amounts.iter().flat_map(|a| &a.tables);
+            let all: HashSet<Cuboid> = spec.workload.iter().chain(sums).map(|t| t.cuboid.clone()).collect();
+            assert!(all.len() > 2);
+            for (one, other) in all.iter().flat_map(|one| all.iter().map(move |other| (one, other))) {
+                let left = HashSet::from([one.clone(), other.clone()]);
+                let read = rewritten(&spec, Path::new("shop.toml"), "what is out", &left);
+                let read = read.unwrap_or_else(|| panic!("{tables}: {left:?}"));
+                let sums = read.amounts.iter().flat_map(|a| &a.tables);
+                let there: HashSet<Cuboid> =
+                    read.workload.iter().chain(sums).map(|t| t.cuboid.clone()).collect();
+                assert_eq!(there, &all - &left);
+                assert!(read.amounts.iter().all(|a| !a.tables.is_empty()));
+                assert_eq!(read.description.as_deref(), Some("Extends what is out."));
+            }
+        }
+    }
 }

@@ -102,10 +102,10 @@ fn make_signed(
         None => (spec, planned, Vec::new()),
         Some(file) => {
             let (spec, planned, known) = extended::extended(&spec, file, key, &options.watch)?;
-            // Said before it is spent: of sums nothing is left out.
-            if planned.is_some() {
+            // Said before it is spent: nothing is left out.
+            if planned.is_some() && known.is_empty() {
                 (options.warn)(&format!(
-                    "note: {} does not keep every margin of this spec, or not every table has one: beside sums all tables are measured again",
+                    "note: beside sums a table is left out only if {} keeps all its margins, of counts and of sums, and the spec has neither queries, exact tables nor zeros: here all are measured again",
                     visible(&file.display().to_string())
                 ));
             }
