@@ -1,11 +1,12 @@
 """Whether the time and memory of a release tell what is in the data: runs on data of as many rows and bytes.
 
-    python3 benches/timing.py target/release/margins [--rows 100000] [--rounds 60] [--unit]
+    python3 benches/timing.py target/release/margins [--rows 100000] [--rounds 60] [--unit | --cells]
 
 In each round `margins release` runs once on each file, in random order, with a ledger of its own. A file's figure is compared
 with that of `base` in the same round: the mean of all differences but the fifth that is smallest and the fifth that is largest,
 against the same with random signs. What would have been found is the difference that this test notices with probability 0.9 at
-the level of 0.01 for all comparisons together. With `--unit` rows have a unit, of which two count, and the units' numbers differ.
+the level of 0.01 for all comparisons together. With `--unit` rows have a unit, of which two count, and the units' numbers differ; with `--cells` they
+have a category that may be another one, a number in bins and an amount, and cells of one length are of different kinds.
 """
 
 import argparse
@@ -41,11 +42,47 @@ up_to = 2
 [strategy]
 measure = "residual"
 """
+KINDS = """
+name = "s"
+title = "Made up"
+[data]
+path = "rows.csv"
+[privacy]
+unit = "row"
+rho = 1
+[[dimension]]
+name = "kind"
+categories = ["aaaaaaaa", "bbbbbbbb"]
+other = "cccccccc"
+[[dimension]]
+name = "size"
+bins = [0, 10, 100, 1000]
+other = "rest"
+[[amount]]
+name = "value"
+column = "value"
+low = 0
+high = 1000
+step = 1
+missing = "zero"
+[[table]]
+of = ["kind"]
+sum = ["value"]
+[[table]]
+of = ["size"]
+"""
 AREAS = [f"a{n:02}" for n in range(40)]
 UNITS = {
     "neighbour": "all rows of one unit are others",
     "one unit": "all rows are of one unit",
     "all apart": "each row is of a unit of its own",
+}
+CELLS = {
+    "others": "every category is another one",
+    "exponents": "numbers are written with exponents",
+    "in no bin": "no size is a number",
+    "at an end": "every value is beyond its bound",
+    "alike": "all rows are alike",
 }
 WHAT = {
     "neighbour": "one row is another one",
@@ -81,12 +118,30 @@ def units(rows, rng):
     return {"base": given(base, own), "neighbour": given(moved, own), "one unit": given(base, [7] * rows), "all apart": given(base, apart)}
 
 
-def write(folder, rows, rng, unit):
-    text = '{ column = "id", max_rows = 2 }' if unit else '"row"'
-    for name, lines in (units if unit else files)(rows, rng).items():
+def cells(rows, rng):
+    """Rows of one length whose cells are of different kinds."""
+    kind = lambda: rng.choice(("aaaaaaaa", "bbbbbbbb"))
+    number = lambda: f"{rng.randint(100_000, 999_999) / 1000:07.3f}"
+    power = lambda: f"{rng.randint(10, 99)}.00e1"
+    each = lambda kind, size, value: [f"{kind()},{size()},{value()}" for _ in range(rows)]
+    return {
+        "base": each(kind, number, number),
+        "others": each(lambda: "zzzzzzzz", number, number),
+        "exponents": each(kind, power, power),
+        "in no bin": each(kind, lambda: "abcdefg", number),
+        "at an end": each(kind, number, lambda: f"{rng.randint(1001, 9999)}.00"),
+        "alike": ["aaaaaaaa,500.000,500.000"] * rows,
+    }
+
+
+def write(folder, rows, rng, kind):
+    text = '{ column = "id", max_rows = 2 }' if kind == "unit" else '"row"'
+    spec = KINDS if kind == "cells" else SPEC.format(areas=", ".join(f'"{area}"' for area in AREAS), unit=text)
+    head = {"unit": "sex,area,age,id", "cells": "kind,size,value"}.get(kind, "sex,area,age")
+    for name, lines in {"unit": units, "cells": cells}.get(kind, files)(rows, rng).items():
         (folder / name).mkdir()
-        (folder / name / "s.toml").write_text(SPEC.format(areas=", ".join(f'"{area}"' for area in AREAS), unit=text))
-        (folder / name / "rows.csv").write_text("sex,area,age" + ",id" * unit + "\n" + "\n".join(lines) + "\n")
+        (folder / name / "s.toml").write_text(spec)
+        (folder / name / "rows.csv").write_text(head + "\n" + "\n".join(lines) + "\n")
 
 
 def measure(margins, folder):
@@ -123,17 +178,19 @@ def main():
     parser.add_argument("margins")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=60)
-    parser.add_argument("--unit", action="store_true")
+    which = parser.add_mutually_exclusive_group()
+    for kind in ("unit", "cells"):
+        which.add_argument(f"--{kind}", action="store_const", const=kind, dest="kind")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     rng, margins = random.Random(args.seed), str(Path(args.margins).resolve())
     folder = Path(tempfile.mkdtemp(prefix="timing-"))
     subprocess.run([margins, "keygen", "--no-passphrase", "--out", folder / "key"], check=True, stdout=subprocess.DEVNULL)
     # In a process of its own: what a program starts with counts into its peak.
-    writer = multiprocessing.get_context("fork").Process(target=write, args=(folder, args.rows, rng, args.unit))
+    writer = multiprocessing.get_context("fork").Process(target=write, args=(folder, args.rows, rng, args.kind))
     writer.start()
     writer.join()
-    what = UNITS if args.unit else WHAT
+    what = {"unit": UNITS, "cells": CELLS}.get(args.kind, WHAT)
     made = ["base", *what]
     for name in made:
         measure(margins, folder / name)

@@ -6,6 +6,8 @@
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::Path;
+#[cfg(feature = "compile")]
+use std::path::PathBuf;
 
 /// Opens a file for reading; a link is followed to one.
 ///
@@ -29,11 +31,33 @@ pub fn text(path: &Path, most: u64) -> io::Result<String> {
     Ok(text)
 }
 
-/// Writes a file, new or in the place of one; what is no file stays.
+/// Writes a file, new or in the place of one; what is no file stays. Under another name first: whatever happens, what was there stays whole until the new text is.
 #[cfg(feature = "compile")]
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
+    use std::io::Write;
     writable(path)?;
-    fs::write(path, text)
+    // A link stays one.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.into());
+    let part = part(&path);
+    let written = || {
+        match fs::remove_file(&part) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+            _ => {}
+        }
+        let mut file = File::create_new(&part)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&part, &path)
+    };
+    written().inspect_err(|_| drop(fs::remove_file(&part)))
+}
+
+/// Where a file is until it is whole.
+#[cfg(feature = "compile")]
+fn part(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".part");
+    path.with_file_name(name)
 }
 
 /// Refuses the name of what is no file, and of a file in no folder.

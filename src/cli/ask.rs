@@ -510,7 +510,7 @@ impl<'a> Asker<'a> {
     /// before the charge, so of several that ask one measures at a time, and the others see what came of it.
     fn measure(&mut self, spec_of: &Making<'_>) -> Result<Option<Released>, Failure> {
         let (entropy, key) = self.args.signing.entropy_and_key(&self.spec, self.made)?;
-        let remark = account::remark(&self.chain, self.spec.account.part.as_deref());
+        let remark = account::remark(&self.chain, &self.spec.account);
         remark.iter().for_each(|text| output::warn(text));
         let out = &self.args.out;
         let _made = (self.watch.folders(out))

@@ -1,7 +1,7 @@
 //! `margins keys`: the signed list of an agency's keys.
 
 use super::{Failure, Outcome, output, signing, verify};
-use crate::release::trusted::{KeyList, ListedKey};
+use crate::release::trusted::{KeyList, ListedKey, Trusted};
 use crate::release::{Release, ReleaseError, is_day, public_key_text};
 use std::io;
 use std::path::PathBuf;
@@ -53,6 +53,15 @@ pub(super) fn run(args: &Args) -> Outcome {
         read => Some(read.map_err(about)?),
     };
     let key = signing::key(path)?;
+    // Who lost the list has lost what it revoked, and a new one would let those keys sign again.
+    let owner = args.folder.join("list.pub");
+    if there.is_none() && owner.symlink_metadata().is_ok() {
+        return Err(Failure::Message(format!(
+            "{} is there, and the list is not. Put keys.json and its signature back: a new list would not know what the old one revoked. If there never was \
+             one, delete list.pub",
+            output::path(&owner)
+        )));
+    }
     if let Some((_, owner)) = there.as_ref().filter(|(_, owner)| *owner != key.public_key()) {
         return Err(Failure::Message(format!("{owner} signs this list, not {}", key.public_key())));
     }
@@ -71,18 +80,24 @@ pub(super) fn run(args: &Args) -> Outcome {
             crate::visible::visible(&list.until)
         )));
     }
-    change(&mut list, args)?;
+    change(&mut list, args, &key.public_key())?;
     list.sound().map_err(Failure::Message)?;
     std::fs::create_dir_all(&args.folder).map_err(|e| output::about(&args.folder, &e))?;
     list.write(&args.folder, &key).map_err(about)?;
     output::print(&shown(&list, &key.public_key()))
 }
 
-/// What the options say of keys.
-fn change(list: &mut KeyList, args: &Args) -> Outcome {
+/// What the options say of keys; `owner` signs lists.
+fn change(list: &mut KeyList, args: &Args, owner: &str) -> Outcome {
     let key = |text: &str| -> Result<String, Failure> { Ok(public_key_text(&verify::read_key(text)?)?) };
     for text in &args.add {
-        list.keys.push(ListedKey::new(key(text)?));
+        let added = key(text)?;
+        if added == owner {
+            return Err(Failure::Message(format!(
+                "{added} signs the list: releases are signed with another key, on another machine"
+            )));
+        }
+        list.keys.push(ListedKey::new(added));
     }
     for text in &args.retire {
         let listed = listed(list, &key(text)?)?;
@@ -93,6 +108,10 @@ fn change(list: &mut KeyList, args: &Args) -> Outcome {
         listed.revoked.get_or_insert_with(super::today);
         for path in &args.still {
             let release = Release::open(path).map_err(|e| output::about(path, &e))?;
+            let (signed, _) = Trusted::given(std::slice::from_ref(&listed.key))?.signatures(&release)?;
+            if signed.is_empty() {
+                return Err(Failure::Message(format!("{} did not sign {}", listed.key, output::path(path))));
+            }
             let hash = release.blake3()?;
             if !listed.still.contains(&hash) {
                 listed.still.push(hash);

@@ -15,7 +15,7 @@ use crate::make::reserved::reserved;
 use crate::plan::Neighbours;
 use crate::release::parts::folded;
 use crate::release::trusted::Trusted;
-use crate::release::{Release, is_not_private_key, public_key_text};
+use crate::release::{Release, ReleaseError, is_not_private_key, public_key_text};
 use crate::visible::visible;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -312,7 +312,11 @@ fn whole_chain(chain: &Chain, args: &Verify) -> Result<Vec<Check>, Failure> {
         chain.head()
     );
     let mut checks = vec![Check("chain".into(), Some(true), detail)];
-    checks.push(signers(&chain.signed(), args, "every charge, and with the first one the bound")?);
+    let all = match chain.bound_is_signed() {
+        Some(true) => "every charge, and with the first one below it the bound",
+        _ => "every charge",
+    };
+    checks.push(signers(&chain.signed(), args, all)?);
     let (releases, sure) = charged_here(chain, &args.release);
     checks.push(within(chain, &sure));
     checks.extend(parts(chain));
@@ -412,6 +416,10 @@ fn within(chain: &Chain, sure: &BTreeSet<usize>) -> Check {
     match chain.bound() {
         None => check(None, format!("none; in all {spent}{unchecked}")),
         Some(b) if !b.holds(&all) => check(Some(false), format!("{spent}, more than {}", account::bound(&b))),
+        Some(b) if chain.bound_is_signed() == Some(false) => {
+            let why = "no charge stands below the bound, so nobody has signed it: whoever writes to the ledger can have set it";
+            check(None, format!("{spent}, within {}{unchecked}; {why}", account::bound(&b)))
+        }
         Some(b) if b.holds(&bare) => {
             check(Some(true), format!("{}, within {}", account::spent(&bare, chain), account::bound(&b)))
         }
@@ -463,16 +471,7 @@ fn charged_here(chain: &Chain, paths: &[PathBuf]) -> (Vec<Check>, BTreeSet<usize
         let other = before.iter().find(|(_, other)| one_charge(other.manifest(), manifest));
         // One reading gives the hash and the checks.
         let mut fault = Ok(None);
-        let hash = || match audit::fault(&release) {
-            Ok((found, hash)) => {
-                fault = Ok(found);
-                Ok(hash)
-            }
-            Err(e) => {
-                fault = Err(e);
-                release.blake3()
-            }
-        };
+        let hash = || hash_of(&release, &mut fault);
         let (passed, detail) = match (look(chain, manifest, hash), other) {
             (Found::Not(why), _) => (false, why),
             (Found::Silent, _) => (
@@ -486,11 +485,7 @@ fn charged_here(chain: &Chain, paths: &[PathBuf]) -> (Vec<Check>, BTreeSet<usize
             (Found::Open(line), None) => (false, open(line)),
             (Found::Charged(line), None) => {
                 let charge = chain.lines().get(line - 1).and_then(|(_, e)| e.charge());
-                let (passed, more) = match fault {
-                    Ok(None) => whom(charge, &release),
-                    Ok(Some(c)) => (false, format!(", but the file is not what it says: {}: {}", c.what, c.detail)),
-                    Err(e) => (false, format!(", but the file cannot be checked: {e}")),
-                };
+                let (passed, more) = is_as_charged(fault, charge, &release);
                 sure.extend(passed.then_some(line));
                 (passed, format!("{}{more}", charged(line)))
             }
@@ -499,6 +494,32 @@ fn charged_here(chain: &Chain, paths: &[PathBuf]) -> (Vec<Check>, BTreeSet<usize
         before.push((what, release));
     }
     (checks, sure)
+}
+
+/// What of a release is not as it says, if anything is.
+type Fault = Result<Option<crate::release::Check>, ReleaseError>;
+
+/// The hash of a release's file, which is checked on the way.
+fn hash_of(release: &Release, fault: &mut Fault) -> std::io::Result<String> {
+    match audit::fault(release) {
+        Ok((found, hash)) => {
+            *fault = Ok(found);
+            Ok(hash)
+        }
+        Err(e) => {
+            *fault = Err(e);
+            release.blake3()
+        }
+    }
+}
+
+/// Whether a release is what it says, and is about those people whom its charge is about; and more to say of it.
+fn is_as_charged(fault: Fault, charge: Option<&Charge>, release: &Release) -> (bool, String) {
+    match fault {
+        Ok(None) => whom(charge, release),
+        Ok(Some(c)) => (false, format!(", but the file is not what it says: {}: {}", c.what, c.detail)),
+        Err(e) => (false, format!(", but the file cannot be checked: {e}")),
+    }
 }
 
 /// Whether a charge is about those people whom its release is about; and more to say of it.

@@ -187,6 +187,12 @@ impl Chain {
         })
     }
 
+    /// Whether a signed line stands below the bound: its signature is one of all that is above it. `None` without a bound.
+    pub(crate) fn bound_is_signed(&self) -> Option<bool> {
+        let at = self.lines.iter().position(|(_, e)| matches!(e.said, Said::Bound(_)))?;
+        Some(self.lines.iter().skip(at).any(|(_, e)| e.signer.is_some()))
+    }
+
     /// Every line with its hash, oldest first.
     pub(crate) fn lines(&self) -> &[(String, Entry)] {
         &self.lines

@@ -10,7 +10,7 @@ use crate::ledger::{
 };
 use crate::release::parts::folded;
 use crate::release::{Currency, Release, claims};
-use crate::spec::Spec;
+use crate::spec::{AccountSpec, Spec};
 use crate::visible::visible;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -105,8 +105,13 @@ pub(crate) fn charged(file: &Path, ledger: &Path, spec: &Spec) -> Result<(), Mak
 }
 
 /// Remarks on a part of the people that the ledger has not charged before: it may be one that it has, under another name.
-pub(crate) fn remark(chain: &Chain, part: Option<&str>) -> Option<String> {
-    let (by, is) = part.and_then(folded)?;
+pub(crate) fn remark(chain: &Chain, account: &AccountSpec) -> Option<String> {
+    let (by, is) = account.part.as_deref().and_then(folded)?;
+    // Whom the ledger protects may be more than one of whom the release counts.
+    let whole = account
+        .unit
+        .as_deref()
+        .map_or(String::new(), |unit| format!(", no `{}` may be divided between two", visible(unit)));
     let known = chain.parts().remove(&by).unwrap_or_default();
     if known.contains(&is) {
         return None;
@@ -117,8 +122,20 @@ pub(crate) fn remark(chain: &Chain, part: Option<&str>) -> Option<String> {
         false => format!("new in this ledger, beside {}", others.join(", ")),
     };
     Some(format!(
-        "note: `{by}={is}` is {beside}. Of different parts only the dearest counts: nobody may be in two, and whoever was charged before under \
+        "note: `{by}={is}` is {beside}. Of different parts only the dearest counts: nobody may be in two{whole}, and whoever was charged before under \
          another name is charged too little"
+    ))
+}
+
+/// What is said where the name of a release is taken, and the ledger has a charge for it that nothing closes: the run of that charge was stopped between its files.
+pub(super) fn unfinished(ledger: &Path, name: &str) -> Option<String> {
+    let chain = Ledger::read(ledger).ok()?;
+    let open =
+        chain.charges().filter(|(hash, c)| c.release == name && chain.sealed(hash).is_none()).last()?;
+    let line = chain.line_of(open.0)?;
+    Some(format!(
+        "note: line {line} of the ledger is a charge for {name} that no line closes: a run was stopped. A file of it that is there is whole, though \
+         `margins ledger verify` cannot say that it came of that charge; a copy that is not there is lost, and --replace charges again for all"
     ))
 }
 

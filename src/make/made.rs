@@ -4,10 +4,10 @@ use super::charging::Charging;
 use super::options::ReleaseOptions;
 use super::words::currency;
 use super::{MakeError, account, extended, place, signer, today};
-use crate::compile::{self, Job, Options, Released};
+use crate::compile::{self, CompileError, Job, Options, Released};
 use crate::ledger::{Chain, Charge};
-use crate::release::SignerKind;
 use crate::release::keys::SigningKey;
+use crate::release::{SealError, SignerKind};
 use crate::secret::ingest::{Means, Origin};
 use crate::secret::noise::Entropy;
 use crate::spec::Spec;
@@ -156,12 +156,16 @@ fn make_signed(
             warn(&format!("warning: {file} was not charged in this ledger: {why}"));
         }
         let charging = Charging { chain, charge, replaced: &replaced };
-        let remarks = account::remark(chain, charge.part.as_deref()).into_iter().chain(charging.note());
+        let remarks = account::remark(chain, &spec.account).into_iter().chain(charging.note());
         remarks.for_each(|text| warn(&text));
         asks(&charging)
     };
     let means = Means { watch: options.watch.clone(), memory: options.memory };
-    let released = compile::release_with(&spec, planned, engine, options.rows, &means, &mut consent)?;
+    let released = compile::release_with(&spec, planned, engine, options.rows, &means, &mut consent);
+    if let Err(CompileError::Seal(SealError::Exists(_))) = &released {
+        account::unfinished(&ledger, &spec.name).iter().for_each(|text| (options.warn)(text));
+    }
+    let released = released?;
     let (signer, public_key) = (key.kind(), key.public_key().to_string());
     let (extends, key_file) = (options.extends, options.key);
     if let Some(why) = extends.as_deref().and_then(|file| extended::apart(file, &released.sealed.path)) {

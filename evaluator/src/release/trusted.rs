@@ -57,11 +57,16 @@ impl KeyList {
             signature::public_key_text(&crate::files::text(&folder.join("list.pub"), MAX_SIGNATURE)?)?;
         let path = folder.join("keys.json");
         let text = crate::files::text(&path, MAX_LIST)?;
-        let signed = crate::files::text(&sidecar_path(&path), MAX_SIGNATURE)?;
+        let signed = crate::files::text(&sidecar_path(&path), MAX_SIGNATURE);
         if signature::is_not_private_key(&owner) {
             return Err(bad("the key everybody has cannot sign one".into()));
         }
-        signature::verify_text(&owner, text.as_bytes(), &signed).map_err(|e| bad(e.to_string()))?;
+        // If writing was stopped just then, the list's own signature still waits for its name.
+        let next = crate::files::text(&next_path(&path), MAX_SIGNATURE);
+        let holds = |signed: &str| signature::verify_text(&owner, text.as_bytes(), signed);
+        if !next.is_ok_and(|signed| holds(&signed).is_ok()) {
+            holds(&signed?).map_err(|e| bad(e.to_string()))?;
+        }
         let list: KeyList = serde_json::from_str(&text).map_err(|e| bad(e.to_string()))?;
         list.sound().map_err(bad)?;
         Ok((list, owner))
@@ -85,7 +90,8 @@ impl KeyList {
         if is_day(&self.until) { Ok(()) } else { Err("its last day is not written YYYY-MM-DD".into()) }
     }
 
-    /// Writes it with its signature and the key that can check it. The signature last: a list without its own is none.
+    /// Writes it with its signature and the key that can check it. The signature waits under another name until its list is there: a list without its own is
+    /// none, and whatever stops this, the folder has the old list or the new one.
     pub fn write(&self, folder: &Path, key: &SigningKey) -> Result<(), ReleaseError> {
         self.sound().map_err(ReleaseError::Keys)?;
         let text = serde_json::to_string_pretty(self).map_err(io::Error::other)? + "\n";
@@ -102,9 +108,19 @@ impl KeyList {
                 }
             }
         }
+        let (next, own) = (next_path(&path), sidecar_path(&path));
+        crate::files::write(&next, &signed)?;
         crate::files::write(&path, &text)?;
-        Ok(crate::files::write(&sidecar_path(&path), &signed)?)
+        Ok(std::fs::rename(next, own)?)
     }
+}
+
+/// Where the signature of the next list waits.
+#[cfg(feature = "compile")]
+fn next_path(path: &Path) -> PathBuf {
+    let mut name = sidecar_path(path).into_os_string();
+    name.push(".next");
+    name.into()
 }
 
 /// What a reader trusts.

@@ -1,7 +1,8 @@
 //! `margins ledger proof`, and what `margins ledger verify` says of one.
 
 use super::{
-    Check, Failure, Outcome, Path, PathBuf, Verify, charged, file, head_is_hash, open, output, signers, whom,
+    Check, Failure, Outcome, Path, PathBuf, Verify, charged, file, hash_of, head_is_hash, is_as_charged,
+    open, output, signers,
 };
 use crate::ledger::proof;
 use crate::ledger::published::{Found, became};
@@ -76,16 +77,18 @@ pub(super) fn checks(path: &Path, args: &Verify) -> Result<Vec<Check>, Failure> 
             Check("head".into(), Some(false), why.into())
         }
     });
-    let (passed, detail) =
-        match became(proof.line as usize, proof.files.as_deref(), manifest, || release.blake3()) {
-            Found::Charged(line) => {
-                let (passed, more) = whom(proof.charge.as_ref(), &release);
-                (passed, format!("{}{more}", charged(line)))
-            }
-            Found::Open(line) => (false, open(line)),
-            Found::Not(why) => (false, why),
-            Found::Silent => (false, "it names no account".into()),
-        };
+    // One reading gives the hash and the checks.
+    let mut fault = Ok(None);
+    let hash = || hash_of(&release, &mut fault);
+    let (passed, detail) = match became(proof.line as usize, proof.files.as_deref(), manifest, hash) {
+        Found::Charged(line) => {
+            let (passed, more) = is_as_charged(fault, proof.charge.as_ref(), &release);
+            (passed, format!("{}{more}", charged(line)))
+        }
+        Found::Open(line) => (false, open(line)),
+        Found::Not(why) => (false, why),
+        Found::Silent => (false, "it names no account".into()),
+    };
     checks.push(Check(output::path(file), Some(passed), detail));
     let why = "what was spent in all stands above the charge, too: only the whole ledger shows it";
     checks.push(Check("bound".into(), None, why.into()));
