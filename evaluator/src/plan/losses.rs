@@ -5,12 +5,18 @@
 //! published is made of them, so it loses no more than they do, and their loss is a law ([`crate::loss`]). **Proof.** Post-processing; the loss of independent noises
 //! is the sum of theirs. **Source.** Canonne, Kamath & Steinke 2020, section 3, for one noise.
 //!
+//! **The worst amount.** Beside the count a row moves sums of `t`, and others of what else it has, by `t·w`, with `|t| ≤ H`, and may have no value at all. Of all these rows one
+//! at an end has the largest δ at every ε, and it is the one that is looked at. **Proof.** Every integer moves furthest for a row at an end, all together: the value by H, its
+//! square by the most, and the counts of rows with a value and of those beyond that end by one. Let noise fall from 0 as its square does, so that `p(x − v)/p(x)` rises in x. The best test of
+//! whether an integer moved by v is whether it is above a threshold, and the further it moves the more often it is there: so what tells v from 0 tells no less of a larger v, in one
+//! integer, and then in several with independent noises (Dong, Roth & Su 2022, on products of trade-off functions). ∎
+//!
 //! Where a unit's cell matters, every kind of cell has a law of its own and the largest δ counts. That is so within one release, whose
 //! scales are fixed before anything is seen: across releases ρ adds up.
 
 use super::block::component_part;
 use super::{Based, Block, Telling};
-use super::{Basis, Neighbours, Noise, Plan};
+use super::{Basis, Measurement, Neighbours, Noise, Plan, Subject};
 use crate::cube::{Axis, Frame, Level, walsh};
 use crate::exact::Rational;
 use crate::loss::{Loss, Moved};
@@ -37,8 +43,8 @@ pub enum Apart {
     Substitute,
     /// A unit has several rows.
     Rows,
-    /// Channels beside the rows.
-    Beside,
+    /// The rows that were moved to either end of an amount have noises of different scales.
+    Ends,
     /// Copies for several recipients.
     Copies,
     /// The agency's own rows are measured.
@@ -57,7 +63,7 @@ impl fmt::Display for Apart {
             Apart::Pure => "its noise is pure",
             Apart::Substitute => "a unit may change its cell",
             Apart::Rows => "a unit may have several rows",
-            Apart::Beside => "more than rows is measured",
+            Apart::Ends => "rows moved to either end have different noises",
             Apart::Copies => "there are several recipients",
             Apart::Own => "rows of its own are measured",
             Apart::Weights => "groups of unequal size have weights of their own",
@@ -117,14 +123,11 @@ impl Losses {
         if plan.max_rows > 1 {
             return Err(Apart::Rows);
         }
-        if plan.beside().next().is_some() {
-            return Err(Apart::Beside);
-        }
         let mut known = Known::default();
         // For each dimension the ways it is told, and for each way the steps of the nodes of its level.
         let mut ways: Vec<Vec<(Level, Told, Vec<u32>)>> = vec![Vec::new(); frame.axes.len()];
-        let mut blocks: Vec<(Vec<(usize, usize)>, f64)> = Vec::with_capacity(plan.measured());
-        for m in plan.measurements() {
+        let mut blocks: Vec<Measured> = Vec::with_capacity(plan.measured());
+        for (subject, m) in moved_together(plan)? {
             let mut own = Vec::with_capacity(m.block.cuboid().len());
             for (level, told) in told(&m.block)? {
                 let ways = &mut ways[level.dimension];
@@ -140,7 +143,8 @@ impl Losses {
                 };
                 own.push((level.dimension, at));
             }
-            blocks.push((own, m.scale.to_f64()));
+            let reach = subject.most(1).try_into().map_err(|_| Apart::Size)?;
+            blocks.push(Measured { told: own, reach, variance: m.scale.to_f64() });
         }
         let kinds: Vec<Vec<Vec<u32>>> =
             ways.iter().zip(&frame.axes).map(|(ways, axis)| kinds(ways, axis)).collect();
@@ -205,6 +209,32 @@ impl Losses {
     pub(crate) fn rho(&self) -> f64 {
         self.0.iter().map(Loss::rho).fold(0.0, f64::max)
     }
+}
+
+/// A block as a unit moves it.
+struct Measured {
+    /// For each of its dimensions the way in which it is told.
+    told: Vec<(usize, usize)>,
+    /// By how much the dearest row moves what one more row would move by one.
+    reach: u64,
+    variance: f64,
+}
+
+/// All that the dearest row moves: of the rows beyond either end of an amount it is one kind.
+fn moved_together(plan: &Plan) -> Result<Vec<(&Subject, &Measurement)>, Apart> {
+    let mut all = Vec::with_capacity(plan.measured());
+    for channel in &plan.channels {
+        if let Subject::Above(quantity) = &channel.subject
+            && let Some(below) = plan.channel(&Subject::Below(quantity.clone()))
+        {
+            if below.measurements != channel.measurements {
+                return Err(Apart::Ends);
+            }
+            continue;
+        }
+        all.extend(channel.measurements.iter().map(|m| (&channel.subject, m)));
+    }
+    Ok(all)
 }
 
 /// How the dimensions of a block are told.
@@ -290,19 +320,19 @@ fn kinds(ways: &[(Level, Told, Vec<u32>)], axis: &Axis) -> Vec<Vec<u32>> {
 }
 
 /// The loss of a kind of cell. `None` where something does not fit.
-fn loss(blocks: &[(Vec<(usize, usize)>, f64)], kind: &[&Vec<u32>], known: &[Steps]) -> Option<Loss> {
+fn loss(blocks: &[Measured], kind: &[&Vec<u32>], known: &[Steps]) -> Option<Loss> {
     // Most blocks of a large plan are alike.
-    let mut alike: HashMap<(Vec<u32>, u64), u64> = HashMap::new();
-    for (dimensions, variance) in blocks {
-        let mut own: Vec<u32> = dimensions.iter().map(|&(d, way)| kind[d][way]).collect();
+    let mut alike: HashMap<(Vec<u32>, u64, u64), u64> = HashMap::new();
+    for block in blocks {
+        let mut own: Vec<u32> = block.told.iter().map(|&(d, way)| kind[d][way]).collect();
         own.sort_unstable();
-        *alike.entry((own, variance.to_bits())).or_default() += 1;
+        *alike.entry((own, block.reach, block.variance.to_bits())).or_default() += 1;
     }
     let mut moved = Vec::new();
     // In an order of their own, so that sums are the same everywhere.
     let alike: BTreeMap<_, _> = alike.into_iter().collect();
-    for ((dimensions, bits), times) in alike {
-        let mut product: Steps = vec![(1, times)];
+    for ((dimensions, reach, bits), times) in alike {
+        let mut product: Steps = vec![(reach, times)];
         for number in dimensions {
             let steps = known.get(number as usize)?;
             let mut next: BTreeMap<u64, u64> = BTreeMap::new();

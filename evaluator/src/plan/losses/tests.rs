@@ -1,7 +1,7 @@
 //! Against vectors written out: cell by cell, integer by integer.
 
 use super::*;
-use crate::cube::{Categories, Cube, Cuboid, Dimension};
+use crate::cube::{Categories, Cube, Cuboid, Dimension, MeasuredFrom, NoValue, Quantity, Weighing};
 use crate::exact::Rational;
 use crate::plan::block::component_scale;
 use crate::plan::{BudgetRule, Channel, Measure, Measurement, NodeWeights, Telling, cost};
@@ -190,6 +190,125 @@ fn columns_of_a_basis_are_kinds_of_cells() {
     check(cube, blocks, 4);
 }
 
+/// A number of four steps, of which rows may have none: what is told of it with its squares, and of the rows beyond its ends.
+fn number() -> Arc<Quantity> {
+    Arc::new(Quantity {
+        name: "pay".into(),
+        low: 0,
+        high: 400,
+        step: 100,
+        places: 0,
+        missing: NoValue::Skip,
+        weighing: Weighing::Plain,
+        from: MeasuredFrom::Middle,
+        unit: None,
+        description: None,
+    })
+}
+
+/// A plan of rows and of a number, with these scales.
+fn with_number(cube: &Cube, block: &Block, scales: [&str; 5]) -> Plan {
+    let total = Block::Table(cuboid(&[]));
+    let scale = |n: usize| scales[n].parse::<Rational>().unwrap();
+    let channel = |subject, n, block: &Block| Channel {
+        subject,
+        measurements: vec![Measurement { block: block.clone(), scale: scale(n) }],
+        ..Channel::rows(Vec::new(), Vec::new())
+    };
+    let q = number();
+    let channels = vec![
+        channel(Subject::Rows, 0, block),
+        channel(Subject::Sum(q.clone()), 1, block),
+        channel(Subject::Valued(q.clone()), 2, block),
+        channel(Subject::Squares(q.clone()), 3, block),
+        channel(Subject::Below(q.clone()), 4, &total),
+        channel(Subject::Above(q), 4, &total),
+    ];
+    Plan { channels, ..plan(cube, Vec::new()) }
+}
+
+/// How far a row moves what each channel adds up: one with this many half steps from the middle, beyond an end or not; one without a value.
+fn rows_of(t: Option<i64>) -> [u64; 5] {
+    let Some(t) = t else { return [1, 0, 0, 0, 0] };
+    [1, t.unsigned_abs(), 1, (2 * t * t - 16).unsigned_abs(), u64::from(t.abs() == 4)]
+}
+
+/// Of all rows one at an end is the dearest at every ε, in every cell; and δ is what it has.
+#[test]
+fn a_row_at_an_end_is_the_dearest() {
+    let cube = Cube { dimensions: vec![tree("a", &[2, 1, 3])] };
+    let frame = Frame::new(&cube, &levels(&cube));
+    let block = Block::Component(cuboid(&[(0, 2)]));
+    for scales in [["700", "9000", "500", "60000", "3"], ["9", "50", "4", "9000", "1/3"]] {
+        let plan = with_number(&cube, &block, scales);
+        let losses = Losses::of(&plan, &frame).unwrap();
+        assert_eq!(losses.0.len(), 3);
+        for epsilon in [0.01, 0.3, 1.0, 4.0] {
+            let mut most: f64 = 0.0;
+            for (node, t) in
+                (0..6).flat_map(|node| (-4..=4).step_by(2).map(Some).chain([None]).map(move |t| (node, t)))
+            {
+                let moved = plan.channels.iter().zip([0, 1, 2, 3, 4, 4]).flat_map(|(channel, n)| {
+                    let m = &channel.measurements[0];
+                    let own = match told(&m.block).unwrap().first() {
+                        Some((level, told)) => written_out(&frame, *level, told, node),
+                        None => vec![1],
+                    };
+                    // Nobody is beyond both ends.
+                    let times = rows_of(t)[n] * u64::from(!matches!(channel.subject, Subject::Above(_)));
+                    let variance = m.scale.to_f64();
+                    own.into_iter().map(move |v| Moved { by: v.unsigned_abs() * times, copies: 1, variance })
+                });
+                most = most.max(Loss::new(moved).unwrap().delta(epsilon).above);
+            }
+            let found = losses.delta(epsilon);
+            assert!((found / most - 1.0).abs() < 2e-6, "{scales:?} {epsilon}: {found} {most}");
+        }
+    }
+}
+
+/// Outcome by outcome: one cell, its count and its sum, under noise of few steps. No row has more than the δ that is found, and one has nearly that.
+#[test]
+fn sums_beside_counts_outcome_by_outcome() {
+    let cube = Cube { dimensions: vec![plain("a", 2)] };
+    let frame = Frame::new(&cube, &levels(&cube));
+    let q = Arc::new(Quantity { missing: NoValue::Stop, ..Arc::unwrap_or_clone(number()) });
+    let (rows, sums) = (1.5, 20.0);
+    let one = |subject, scale: &str| Channel {
+        subject,
+        measurements: vec![Measurement {
+            block: Block::Table(cuboid(&[(0, 1)])),
+            scale: scale.parse().unwrap(),
+        }],
+        ..Channel::rows(Vec::new(), Vec::new())
+    };
+    let channels = vec![one(Subject::Rows, "3/2"), one(Subject::Sum(q), "20")];
+    let losses = Losses::of(&Plan { channels, ..plan(&cube, Vec::new()) }, &frame).unwrap();
+    let law = |variance: f64| -> Vec<(i64, f64)> {
+        let weight = |z: i64| libm::exp(-((z * z) as f64) / (2.0 * variance));
+        let all: f64 = (-90..=90).map(weight).sum();
+        (-90..=90).map(|z| (z, weight(z) / all)).collect()
+    };
+    let (counts, amounts) = (law(rows), law(sums));
+    for epsilon in [0.1, 1.0, 2.5] {
+        let found = losses.delta(epsilon);
+        let mut most: f64 = 0.0;
+        for t in (-4..=4).step_by(2) {
+            // Of everything: what is likelier with the row than without, by more than ε.
+            let loss = |x: i64, by: i64, variance: f64| (2 * x * by - by * by) as f64 / (2.0 * variance);
+            let mut delta = 0.0;
+            for (x, p) in &counts {
+                for (y, q) in &amounts {
+                    let with = loss(x + 1, 1, rows) + loss(y + t, t, sums);
+                    delta += p * q * (1.0 - libm::exp(epsilon - with)).max(0.0);
+                }
+            }
+            most = most.max(delta);
+        }
+        assert!(most <= found && found <= most * (1.0 + 1e-5), "{epsilon}: {found} {most}");
+    }
+}
+
 #[test]
 fn what_has_no_law_of_its_own_says_why() {
     let cube = Cube { dimensions: vec![plain("a", 3)] };
@@ -200,6 +319,10 @@ fn what_has_no_law_of_its_own_says_why() {
     assert_eq!(why(&Plan { noise: Noise::Laplace, ..good.clone() }), Apart::Pure);
     assert_eq!(why(&Plan { neighbours: Neighbours::Substitute, ..good.clone() }), Apart::Substitute);
     assert_eq!(why(&Plan { max_rows: 2, ..good.clone() }), Apart::Rows);
+    let mut ends = with_number(&cube, &good.channels[0].measurements[0].block, ["9", "9", "9", "9", "9"]);
+    assert!(Losses::of(&ends, &frame).is_ok());
+    ends.channels[5].measurements[0].scale = Rational::whole(10);
+    assert_eq!(why(&ends), Apart::Ends);
     let rows = crate::plan::Rows { cuboid: cuboid(&[(0, 1)]), rows: vec![vec![(0, 1)]] };
     assert_eq!(why(&plan(&cube, vec![Block::Rows(rows)])), Apart::Own);
     let weights = Telling::Weights(Arc::new(NodeWeights::new(vec![0; 3], vec![2, 3, 4]).unwrap()));
