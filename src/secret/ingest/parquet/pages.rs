@@ -20,8 +20,9 @@ pub(super) struct Pages<'f> {
     reader: Box<dyn PageReader>,
     stored: Stored,
     cells: Cells<'f>,
-    /// How long the dictionary is. Where cells may be null, an entry behind it is that.
+    /// How long the dictionary is, and whether a null is an entry behind it: once a cell is one.
     dictionary: Option<usize>,
+    null: bool,
     page: Data,
 }
 
@@ -51,7 +52,7 @@ fn broken() -> IngestError {
 
 impl<'f> Pages<'f> {
     pub(super) fn new(reader: Box<dyn PageReader>, stored: Stored, cells: Cells<'f>) -> Pages<'f> {
-        Pages { reader, stored, cells, dictionary: None, page: NOTHING }
+        Pages { reader, stored, cells, dictionary: None, null: false, page: NOTHING }
     }
 
     pub(super) fn cells(&mut self) -> &mut Cells<'f> {
@@ -97,7 +98,7 @@ impl<'f> Pages<'f> {
         n: usize,
         [levels, places]: &mut [Zeroizing<Vec<u32>>; 2],
     ) -> Option<()> {
-        let Pages { stored, cells, dictionary, page, .. } = self;
+        let Pages { stored, cells, dictionary, null: known, page, .. } = self;
         let mut present = n;
         // In most pages nothing is null.
         if let Some(hybrid) = &mut page.levels
@@ -115,6 +116,9 @@ impl<'f> Pages<'f> {
         match &mut page.values {
             Values::Places(_) if present == n => cells.places(chunk, row, places, (*dictionary)?),
             Values::Places(_) => {
+                if !std::mem::replace(known, true) {
+                    cells.entry(Value::Null);
+                }
                 let null =
                     u32::try_from((*dictionary)?).ok().filter(|null| places.iter().all(|p| p < null))?;
                 let place = |level: &u32| if *level == 1 { place.next().copied() } else { Some(null) };
@@ -239,10 +243,7 @@ impl<'f> Pages<'f> {
                 self.cells.entry(value);
             }
         }
-        if stored.nullable {
-            self.cells.entry(Value::Null);
-        }
-        self.dictionary = Some(entries as usize);
+        (self.dictionary, self.null) = (Some(entries as usize), false);
         Ok(())
     }
 }
