@@ -1,5 +1,6 @@
 //! What rows add to the cells of a table beside one: what they have of a number, or one where they have it.
 
+use super::words::Place;
 use crate::cube::{MeasuredFrom, Quantity};
 use crate::plan::{Subject, subjects};
 #[cfg(feature = "faults")]
@@ -104,26 +105,28 @@ impl Addend {
         i64::try_from(added).ok()
     }
 
-    /// What each of these rows adds, as number `at` of the `many` things that a row adds. Nearly always all have a value within the bounds.
-    pub(super) fn fill(self, adds: &mut [i64], (at, many): (usize, usize), codes: &[u32]) {
-        fn all(adds: &mut [i64], (at, many): (usize, usize), codes: &[u32], add: impl Fn(u32) -> i64) {
-            for (adds, &code) in adds.chunks_exact_mut(many.max(1)).zip(codes) {
-                adds[at] = add(code);
-            }
-        }
-        let to = (at, many);
-        let largest = codes.iter().fold(0, |largest, &code| largest.max(code));
-        // Of no more than 2^24 steps nothing overflows.
-        let reach = self.most as i64;
+    /// The least and the most that a row can add: its ends, its middle, and what no value and values beyond the ends add.
+    pub(super) fn span(self) -> (i64, i64) {
+        let [below, above] = beyond(self.most);
+        let all = [0, self.most / 2, self.most, self.most + 1, below, above].map(|code| self.of(code));
+        all.iter().fold((all[0], all[0]), |(least, most), &added| (least.min(added), most.max(added)))
+    }
+
+    /// Adds what each of these rows adds to its place in words of which each row has so many. Nearly always all have a value within the bounds.
+    pub(super) fn fill(self, adds: &mut [u64], words: usize, place: Place, codes: &[u32]) {
+        // Of no more than 2^24 steps nothing overflows. The sign of what is left of them says that a code is larger.
+        let (reach, most) = (self.most as i64, self.most as u32);
+        let left = codes.iter().fold(0, |left, &code| left | most.wrapping_sub(code));
+        let within = left.cast_signed() >= 0;
         match self.what {
-            What::Values { times, least } if u64::from(largest) <= self.most => {
-                all(adds, to, codes, |code| times.wrapping_mul(code.into()).wrapping_add(least));
+            What::Values { times, least } if within => {
+                place.fill(adds, words, codes, |code| times.wrapping_mul(code.into()).wrapping_add(least));
             }
-            What::Squares if u64::from(largest) <= self.most => all(adds, to, codes, |code| {
+            What::Squares if within => place.fill(adds, words, codes, |code| {
                 let twice = (2 * i64::from(code)).wrapping_sub(reach);
                 twice.wrapping_mul(twice).wrapping_mul(2).wrapping_sub(reach.wrapping_mul(reach))
             }),
-            _ => all(adds, to, codes, |code| self.of(code.into())),
+            _ => place.fill(adds, words, codes, |code| self.of(code.into())),
         }
     }
 
@@ -148,6 +151,27 @@ impl Addend {
             What::Rows => 1,
             What::Below => moved[0],
             What::Above => moved[1],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_beyond_the_span() {
+        for (most, times, least) in
+            (0..70u64).flat_map(|most| [(most, 2, -(most as i64)), (most, 1, 5), (most, 1, -7)])
+        {
+            for what in [What::Values { times, least }, What::Squares, What::Rows, What::Below, What::Above] {
+                let addend = Addend { column: 0, most, what };
+                let (least, most) = addend.span();
+                assert!(
+                    (0..addend.most + 5).all(|code| (least..=most).contains(&addend.of(code))),
+                    "{addend:?}"
+                );
+            }
         }
     }
 }

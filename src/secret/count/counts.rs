@@ -17,25 +17,12 @@ impl Counts {
         Counts { cells: Zeroizing::new(vec![0; cells]) }
     }
 
-    /// Of cells that have so many numbers each, one.
-    pub(super) fn every(cells: &[i64], of: usize, at: usize) -> Counts {
-        Counts { cells: Zeroizing::new(cells.iter().skip(at).step_by(of).copied().collect()) }
-    }
-
     pub(super) fn cells_mut(&mut self) -> &mut [i64] {
         &mut self.cells
     }
 
     pub(super) fn cells(&self) -> &[i64] {
         &self.cells
-    }
-
-    /// Adds the counts of other rows, of which there are less than 2^63 in all.
-    pub(super) fn add(&mut self, other: &Counts) {
-        self.cells
-            .iter_mut()
-            .zip(other.cells.iter())
-            .for_each(|(cell, more)| *cell = cell.wrapping_add(*more));
     }
 
     /// The cells, row-major, still wiped on drop.

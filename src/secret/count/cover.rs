@@ -6,8 +6,8 @@
 use crate::cube::{Cube, Cuboid, Level};
 use crate::secret::ingest::Memory;
 
-/// Tables are put together up to so many cells: what stays in the second cache.
-const TOGETHER: usize = 1 << 16;
+/// Tables are put together up to so many bytes, of what a thread counts: they stay in the second cache.
+const TOGETHER: usize = 1 << 18;
 /// Of more tables none are put together: finding out which would take longer than it saves.
 const FEW: usize = 128;
 /// More tables are counted one by one.
@@ -15,7 +15,13 @@ const MANY: usize = 1 << 10;
 /// The bytes that all tables may take, or less where little memory is.
 const MEMORY: u64 = 160 << 20;
 
-/// The bytes that a cell takes while it is counted: for each thread a narrow count and what else rows add up to, and all of them together.
+/// Tables are put together up to so many cells, where rows add up to so many things beside their number.
+fn most(added: usize) -> usize {
+    TOGETHER / (8 * added).max(4)
+}
+
+/// The bytes that a cell takes while it is counted: for each thread a narrow count and what else rows add up to, nearly always in fewer words, and all of them
+/// together.
 pub(super) fn of_cell(added: usize, threads: usize) -> u64 {
     let (added, threads) = (added as u64, threads as u64);
     (4 + 8 * added) * threads + 8 + 8 * added
@@ -56,7 +62,7 @@ pub(super) fn cover(
     if apart.len() > FEW {
         return Some(apart);
     }
-    let tables = together(cube, &apart)?;
+    let tables = together(cube, &apart, most(added))?;
     Some(if fits(&tables).is_some() { tables } else { apart })
 }
 
@@ -104,8 +110,8 @@ fn union(a: &Cuboid, b: &Cuboid) -> Cuboid {
     Cuboid::new(levels)
 }
 
-/// Puts tables together: each begins with the largest that is left, and takes in what brings most others with it.
-fn together(cube: &Cube, tables: &[Cuboid]) -> Option<Vec<Cuboid>> {
+/// Puts tables together, up to so many cells: each begins with the largest that is left, and takes in what brings most others with it.
+fn together(cube: &Cube, tables: &[Cuboid], most: usize) -> Option<Vec<Cuboid>> {
     let mut left: Vec<&Cuboid> = tables.iter().collect();
     let mut order = Vec::with_capacity(tables.len());
     for table in &left {
@@ -121,7 +127,7 @@ fn together(cube: &Cube, tables: &[Cuboid]) -> Option<Vec<Cuboid>> {
                 .iter()
                 .map(|table| union(&one, table))
                 .filter_map(|union| {
-                    size(cube, &union).filter(|&cells| cells <= TOGETHER).map(|cells| (cells, union))
+                    size(cube, &union).filter(|&cells| cells <= most).map(|cells| (cells, union))
                 })
                 .max_by_key(|(cells, union)| {
                     let held = left.iter().filter(|table| holds(union, table)).count();
@@ -168,7 +174,7 @@ mod tests {
                     prop_assert!(cover.iter().any(|one| holds(one, table)));
                 }
                 for one in &cover {
-                    prop_assert!(size(&cube, one).unwrap() <= TOGETHER || tables.contains(one));
+                    prop_assert!(size(&cube, one).unwrap() <= most(0) || tables.contains(one));
                 }
                 prop_assert!(cover.len() <= tables.len());
             }

@@ -65,7 +65,7 @@ impl Data {
             return Ok(ingest::read_with(spec, from, means, settings)?.into());
         };
         let seen = ingest::each(spec, from, means, settings, &|| Tally::new(&layouts))?;
-        let (rows, counts, mut sums) = Tally::together(seen.takers);
+        let (rows, counts, mut sums) = Tally::together(&layouts, seen.takers);
         let beside = added.into_iter().rev().map(|addend| (addend, sums.pop().unwrap_or_default())).collect();
         let tables = tables.into_iter().zip(counts).collect();
         Ok(Data { form: Form::Tables(Tables::new((rows, seen.cut), tables, beside)) })

@@ -8,6 +8,7 @@
 //! | `addend` | what rows add up to beside their number |
 //! | `cover` | which tables hold all others |
 //! | `tally` | those, counted while the rows stream by |
+//! | `words` | what rows add to a cell, beside each other |
 //! | `given` | tables that were counted where the data lives |
 //! | `slice` | a slice of a large table, from its own rows |
 //! | `data` | what tables are counted from: rows or such tables |
@@ -23,6 +24,7 @@ mod slice;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub(in crate::secret) use addend::Addend;
 pub(crate) use counts::Counts;

@@ -1,9 +1,11 @@
 //! Tables that are counted while the rows stream by.
 
 use super::cover::size;
+use super::words::{self, Words};
 use super::{Addend, Counts, MAX_CELLS};
 use crate::cube::{Cube, Cuboid};
 use crate::secret::ingest::{CHUNK, Chunk, Take};
+use std::sync::{Mutex, PoisonError};
 use zeroize::Zeroizing;
 
 /// How rows become cells of the tables: shared by all threads.
@@ -11,6 +13,12 @@ pub(super) struct Layouts {
     tables: Vec<Layout>,
     /// What rows add up to beside their number.
     added: Vec<Addend>,
+    /// Where that is in a cell.
+    words: Words,
+    /// How many rows a thread counts at most before it settles.
+    full: u64,
+    /// Of each table all that was settled: counts, and for each addend what rows add up to.
+    all: Mutex<Vec<Vec<Counts>>>,
 }
 
 struct Layout {
@@ -40,129 +48,117 @@ impl Layouts {
             });
             Some(Layout { axes: axes.collect::<Option<_>>()?, cells })
         };
-        Some(Layouts { tables: tables.iter().map(layout).collect::<Option<_>>()?, added: added.to_vec() })
+        let tables = tables.iter().map(layout).collect::<Option<Vec<_>>>()?;
+        // Settling takes as long as a few rows for each cell.
+        let cells: usize = tables.iter().map(|table| table.cells).sum();
+        let words = Words::new(added.iter().map(|addend| addend.span()), (4 * cells as u64).max(1 << 16));
+        let full = if added.is_empty() { u32::MAX.into() } else { words.rows };
+        Some(Layouts { tables, added: added.to_vec(), words, full, all: Mutex::default() })
     }
 }
 
 /// The tables as one thread counts them.
 pub(super) struct Tally<'l> {
     layouts: &'l Layouts,
-    /// Counts of at most `full` rows: half the memory of what they are added to.
+    /// Where rows are only counted: half the memory of what they are added to.
     narrow: Vec<Zeroizing<Vec<u32>>>,
-    sums: Vec<Counts>,
-    /// For each table what rows add up to: of a cell all addends beside each other, as whoever looks for one needs them all.
-    beside: Vec<Zeroizing<Vec<i64>>>,
+    /// Where they add more, the words of each cell beside each other, as whoever looks for one needs them all.
+    words: Vec<Zeroizing<Vec<u64>>>,
     /// What the rows of a chunk add, in the same order.
-    adds: Zeroizing<Vec<i64>>,
+    adds: Zeroizing<Vec<u64>>,
     index: Zeroizing<Vec<u32>>,
     rows: u64,
-    /// How many rows are in the narrow counts.
+    /// How many rows have not been settled.
     fresh: u64,
-    /// With how many they are added up: before one can overflow.
-    full: u64,
 }
 
 impl<'l> Tally<'l> {
     pub(super) fn new(layouts: &'l Layouts) -> Tally<'l> {
-        let added = layouts.added.len();
+        let Layouts { tables, added, words, .. } = layouts;
+        let (counts, sums) = tables.split_at(if added.is_empty() { tables.len() } else { 0 });
         Tally {
             layouts,
-            narrow: layouts.tables.iter().map(|table| Zeroizing::new(vec![0; table.cells])).collect(),
-            sums: Vec::new(),
-            beside: layouts.tables.iter().map(|table| Zeroizing::new(vec![0; table.cells * added])).collect(),
-            adds: Zeroizing::new(vec![0; CHUNK * added]),
+            narrow: counts.iter().map(|table| Zeroizing::new(vec![0; table.cells])).collect(),
+            words: sums.iter().map(|table| Zeroizing::new(vec![0; table.cells * words.each])).collect(),
+            adds: Zeroizing::new(vec![0; CHUNK * words.each]),
             index: Zeroizing::new(vec![0; CHUNK]),
             rows: 0,
             fresh: 0,
-            full: u64::from(u32::MAX) - CHUNK as u64,
         }
     }
 
-    /// Adds the narrow counts up.
+    /// Adds everything to what all threads have counted.
     fn settle(&mut self) {
         self.fresh = 0;
-        if self.sums.is_empty() {
-            self.sums = self.narrow.iter().map(|table| Counts::zero(table.len())).collect();
+        let Layouts { tables, words, all, .. } = self.layouts;
+        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.is_empty() {
+            *all =
+                tables.iter().map(|t| words.places.iter().map(|_| Counts::zero(t.cells)).collect()).collect();
         }
-        for (sums, narrow) in self.sums.iter_mut().zip(&mut self.narrow) {
-            for (sum, narrow) in sums.cells_mut().iter_mut().zip(narrow.iter_mut()) {
-                *sum += i64::from(std::mem::take(narrow));
+        for (sums, narrow) in all.iter_mut().zip(&mut self.narrow) {
+            let counts = sums.iter_mut().flat_map(|counts| counts.cells_mut());
+            counts.zip(narrow.iter_mut()).for_each(|(sum, narrow)| *sum += i64::from(std::mem::take(narrow)));
+        }
+        for (sums, own) in all.iter_mut().zip(&mut self.words) {
+            for (sums, &place) in sums.iter_mut().zip(&words.places) {
+                for (sum, own) in sums.cells_mut().iter_mut().zip(own.chunks_exact(words.each)) {
+                    *sum = sum.wrapping_add(words.of(place, own));
+                }
             }
+            own.fill(0);
         }
     }
 
     /// How many rows there were, what all threads counted, and for each addend what else they added up.
-    pub(super) fn together(tallies: Vec<Tally<'_>>) -> (u64, Vec<Counts>, Vec<Vec<Counts>>) {
-        let rows = tallies.iter().map(|tally| tally.rows).sum();
-        let mut tallies = tallies.into_iter();
-        let Some(mut all) = tallies.next() else { return Default::default() };
-        all.settle();
+    pub(super) fn together(
+        layouts: &Layouts,
+        tallies: Vec<Tally<'_>>,
+    ) -> (u64, Vec<Counts>, Vec<Vec<Counts>>) {
+        let mut rows = 0;
         for mut tally in tallies {
             tally.settle();
-            all.sums.iter_mut().zip(&tally.sums).for_each(|(sum, more)| sum.add(more));
-            let each = all.beside.iter_mut().flat_map(|table| table.iter_mut());
-            each.zip(tally.beside.iter().flat_map(|table| table.iter()))
-                .for_each(|(sum, more)| *sum = sum.wrapping_add(*more));
+            rows += tally.rows;
         }
-        let added = all.layouts.added.len();
-        let of =
-            |addend: usize| all.beside.iter().map(move |table| Counts::every(table, added, addend)).collect();
-        let beside = (0..added).map(of).collect();
-        (rows, all.sums, beside)
+        let all = std::mem::take(&mut *layouts.all.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut counts = Vec::new();
+        let mut beside: Vec<Vec<Counts>> = layouts.added.iter().map(|_| Vec::new()).collect();
+        for mut sums in all.into_iter().map(Vec::into_iter) {
+            counts.extend(sums.next());
+            beside.iter_mut().zip(sums).for_each(|(beside, sums)| beside.push(sums));
+        }
+        (rows, counts, beside)
     }
 }
 
 impl Take for Tally<'_> {
     fn take(&mut self, _: usize, chunk: &Chunk) {
-        if self.fresh >= self.full {
+        let Layouts { tables, added, words, full, .. } = self.layouts;
+        if self.fresh + chunk.len() as u64 > *full {
             self.settle();
         }
         self.fresh += chunk.len() as u64;
         self.rows += chunk.len() as u64;
-        let added = self.layouts.added.len();
-        for (at, addend) in self.layouts.added.iter().enumerate() {
-            addend.fill(&mut self.adds, (at, added), chunk.nodes(addend.column));
+        if !added.is_empty() {
+            words.fill_rows(&mut self.adds);
+        }
+        for (place, addend) in words.places.iter().skip(1).zip(added) {
+            addend.fill(&mut self.adds, words.each, *place, chunk.nodes(addend.column));
         }
         let Some(index) = self.index.get_mut(..chunk.len()) else { return };
-        for (at, (layout, narrow)) in self.layouts.tables.iter().zip(&mut self.narrow).enumerate() {
+        for (at, layout) in tables.iter().enumerate() {
             index.fill(0);
             for axis in &layout.axes {
                 axis.extend(index, chunk.nodes(axis.dimension));
             }
-            for &cell in &*index {
-                // Below `full` rows, so it cannot overflow.
-                let count = &mut narrow[cell as usize];
-                *count = count.wrapping_add(1);
-            }
-            match self.beside.get_mut(at) {
-                Some(sums) if added > 0 => add(sums, index, &self.adds, added),
-                _ => {}
-            }
-        }
-    }
-}
-
-/// Adds what rows add up to in their cells. What rows so many that this overflows would make is never looked at: see `has_room` in `measure`.
-fn add(sums: &mut [i64], index: &[u32], adds: &[i64], added: usize) {
-    /// So many at once: beside each other in few registers.
-    fn many<const N: usize>(sums: &mut [i64], index: &[u32], adds: &[i64]) {
-        let (sums, adds) = (sums.as_chunks_mut::<N>().0, adds.as_chunks::<N>().0);
-        for (&cell, adds) in index.iter().zip(adds) {
-            let sums = &mut sums[cell as usize];
-            for at in 0..N {
-                sums[at] = sums[at].wrapping_add(adds[at]);
-            }
-        }
-    }
-    match added {
-        1 => many::<1>(sums, index, adds),
-        2 => many::<2>(sums, index, adds),
-        3 => many::<3>(sums, index, adds),
-        4 => many::<4>(sums, index, adds),
-        _ => {
-            for (&cell, adds) in index.iter().zip(adds.chunks_exact(added)) {
-                let sums = sums.iter_mut().skip(cell as usize * added);
-                sums.zip(adds).for_each(|(sum, adds)| *sum = sum.wrapping_add(*adds));
+            if let Some(own) = self.words.get_mut(at) {
+                words::add(own, index, &self.adds, words.each);
+            } else if let Some(narrow) = self.narrow.get_mut(at) {
+                for &cell in &*index {
+                    // Below `full` rows, so it cannot overflow.
+                    let count = &mut narrow[cell as usize];
+                    *count = count.wrapping_add(1);
+                }
             }
         }
     }

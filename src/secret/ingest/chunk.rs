@@ -29,6 +29,12 @@ pub(in crate::secret) struct Chunk {
     pub(super) without: u64,
     /// Those of them that do not count, while they still have a place.
     pub(super) dropped: Zeroizing<Vec<usize>>,
+    /// Memory of dictionaries, to be used again: a column's nodes.
+    #[cfg(feature = "parquet")]
+    pub(super) spare: Vec<Zeroizing<Vec<u32>>>,
+    /// Levels and places in a dictionary, of one column after the other: few enough bytes for the nearest cache.
+    #[cfg(feature = "parquet")]
+    pub(super) scratch: [Zeroizing<Vec<u32>>; 2],
     len: usize,
 }
 
@@ -46,6 +52,10 @@ impl Chunk {
             faults: None,
             without: 0,
             dropped: Zeroizing::default(),
+            #[cfg(feature = "parquet")]
+            spare: Vec::new(),
+            #[cfg(feature = "parquet")]
+            scratch: Default::default(),
             len: 0,
         }
     }

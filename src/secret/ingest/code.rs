@@ -249,12 +249,6 @@ impl<'s> Coder<'s> {
         self.scale()?.node(i64::try_from(unscaled).ok()?, places.into())
     }
 
-    /// The node of the double of these bits.
-    #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
-    pub(super) fn of_double(&self, bits: u64) -> Option<u32> {
-        self.scale()?.of_double(bits)
-    }
-
     /// What makes nodes of numbers at once; none where some numbers are no values.
     #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
     #[inline]

@@ -77,21 +77,18 @@ impl<'q> Scale<'q> {
     }
 
     /// The node of `digits · 10^-behind`, moved to the nearer bound and rounded half to even.
-    #[inline]
+    #[inline(always)]
     pub(in super::super) fn node(&self, digits: i64, behind: usize) -> Option<u32> {
         let way = self.ways.get(behind)?.as_ref()?;
         let above = digits.checked_mul(way.times)?.checked_sub(way.low)?;
-        let Ok(above) = u64::try_from(above) else { return Some(self.below()) };
-        if above >= way.length {
-            return Some(if above > way.length { self.above() } else { self.most as u32 });
+        if self.told && (above < 0 || above.unsigned_abs() > way.length) {
+            return Some(if above < 0 { self.below() } else { self.above() });
         }
+        // Without branches: which values lie beyond the bounds, or above a half, nobody foresees.
+        let above = above.max(0).unsigned_abs().min(way.length);
         let (whole, rest) = if way.step == 1 { (above, 0) } else { (above / way.step, above % way.step) };
-        let up = match rest.cmp(&(way.step - rest)) {
-            std::cmp::Ordering::Less => 0,
-            std::cmp::Ordering::Equal => whole as u32 & 1,
-            std::cmp::Ordering::Greater => 1,
-        };
-        Some(whole as u32 + up)
+        let (whole, left) = (whole as u32, way.step - rest);
+        Some(whole + (u32::from(rest > left) | u32::from(rest == left) & whole & 1))
     }
 
     /// The node of a cell that is a sign, digits and a point, as far as it has these.
@@ -124,22 +121,54 @@ impl<'q> Scale<'q> {
     }
 
     /// The node of the double of these bits, if a number of few digits is the shortest that means it: of its text.
-    ///
-    /// **Claim.** It is the node of the shortest text. **Proof.** Let `n · 10^-p` be nearer to the double than half the distance to the next (of a power of two, below
-    /// which they are denser, than a quarter), and n have at most 15 digits. Then that double is the nearest to it. The shortest text has no more digits, and means
-    /// the same double; no two numbers of 15 digits or fewer mean the same double. So both are one number. ∎
     #[inline]
     pub(in super::super) fn of_double(&self, bits: u64) -> Option<u32> {
-        const FRACTION: u32 = 52;
-        if bits << 1 == 0 {
+        self.of_float::<52, 1075>(bits >> 63 == 1, (bits << 1 >> 53) as u32, bits & ((1 << 52) - 1))
+    }
+
+    /// The same of a float of 32 bits.
+    #[inline]
+    pub(in super::super) fn of_single(&self, bits: u32) -> Option<u32> {
+        self.of_float::<23, 150>(bits >> 31 == 1, bits << 1 >> 24, (bits & ((1 << 23) - 1)).into())
+    }
+
+    /// Of its sign, its exponent and its fraction as they are stored; with exponent `UNIT` a float is a whole number, whose bits are those of the fraction and a
+    /// leading one.
+    ///
+    /// **Claim.** It is the node of the shortest text. **Proof.** Let the float be `whole / 2^shift`, `n · 10^-p` nearer to it than half of `2^-shift` (of a power of
+    /// two, below which floats are denser, than a quarter), and `10^p ≤ 2^shift`. Then it is the nearest float. All numbers that mean it lie within `2^-shift`, so
+    /// no other multiple of `10^-p` is among them. Any that is none has more digits behind the point, and as many before it: it is longer. It has fewer before it only where `n · 10^-p` is a power
+    /// of ten, whose one digit none is shorter than, or as near as. So the shortest is `n · 10^-p`. ∎
+    #[inline(always)]
+    fn of_float<const FRACTION: u32, const UNIT: u32>(
+        &self,
+        negative: bool,
+        exponent: u32,
+        fraction: u64,
+    ) -> Option<u32> {
+        if exponent == 0 && fraction == 0 {
             return self.node(0, 0);
         }
-        // The double is `whole / 2^shift`.
-        let exponent = (bits << 1 >> (FRACTION + 1)) as u32;
-        let fraction = bits & ((1 << FRACTION) - 1);
+        // Of floats that have no leading one it is more than any that is known here.
+        let shift = UNIT.wrapping_sub(exponent);
         let (whole, near) = (fraction | 1 << FRACTION, if fraction == 0 { 4 } else { 2 });
-        let shift = 1023 + FRACTION - exponent.min(1023 + FRACTION);
-        if exponent == 0 || shift == 0 || shift > 100 {
+        let behind = usize::from(self.quantity.places);
+        // Nearly always 64 bits are enough, and the bounds have as many digits.
+        if let (Some(&power @ 1..=1000), 1..=62) = (POWERS.get(behind), shift) {
+            let power = power.unsigned_abs();
+            let exact = whole * power;
+            let nearest = (exact + (1 << (shift - 1))) >> shift;
+            if power <= 1 << shift && near * exact.abs_diff(nearest << shift) < power {
+                let digits = nearest.cast_signed();
+                return self.node(if negative { -digits } else { digits }, behind);
+            }
+        }
+        self.of_any_float(negative, (whole, near), shift)
+    }
+
+    #[cold]
+    fn of_any_float(&self, negative: bool, (whole, near): (u64, u64), shift: u32) -> Option<u32> {
+        if shift == 0 || shift > 100 {
             return None;
         }
         let places = usize::from(self.quantity.places);
@@ -147,12 +176,12 @@ impl<'q> Scale<'q> {
             let power = u128::from(power.unsigned_abs());
             let exact = u128::from(whole) * power;
             let nearest = (exact + (1 << (shift - 1))) >> shift;
-            if nearest >= 10u128.pow(15) {
+            if power > 1 << shift {
                 return None;
             }
-            if near * exact.abs_diff(nearest << shift) < power {
-                let digits = nearest as i64;
-                return self.node(if bits >> 63 == 1 { -digits } else { digits }, behind);
+            if u128::from(near) * exact.abs_diff(nearest << shift) < power {
+                let digits = i64::try_from(nearest).ok()?;
+                return self.node(if negative { -digits } else { digits }, behind);
             }
         }
         None

@@ -1,6 +1,7 @@
 //! Cells to steps: against exact rationals, and the short way against the long one.
 
 use super::*;
+use crate::numeric::tries::tries;
 use dashu_ratio::RBig;
 use proptest::prelude::*;
 
@@ -279,25 +280,77 @@ proptest! {
         }
     }
 
-    /// What a double is by its bits is what its text is.
+    /// What a float is by its bits is what its text is.
     #[test]
-    fn doubles_are_their_texts(
+    fn floats_are_their_texts(
         q in anything(), told in any::<bool>(), bits in any::<u64>(), digits in -10_000_000_000_000_000i64..10_000_000_000_000_000, cut in 0u32..16, behind in 0i32..12, next in -1i64..2,
     ) {
         let scale = Scale::new(&q, told);
         let short = digits / 10i64.pow(cut);
-        let decimal: f64 = format!("{short}e-{behind}").parse().unwrap();
+        let text = format!("{short}e-{behind}");
+        let (decimal, single): (f64, f32) = (text.parse().unwrap(), text.parse().unwrap());
         for bits in [bits, decimal.to_bits(), decimal.to_bits().wrapping_add_signed(next), (short as f64).to_bits()] {
-            if let Some(node) = scale.of_double(bits) {
-                let cell = format!("{:?}", f64::from_bits(bits));
-                prop_assert_eq!(at_length(&scale, cell.as_bytes()), Ok(node), "{} {:?}", cell, q);
-            }
+            float_is_its_text(&scale, scale.of_double(bits), f64::from_bits(bits));
+        }
+        for bits in [bits as u32, single.to_bits(), single.to_bits().wrapping_add_signed(next as i32), (short as f32).to_bits()] {
+            float_is_its_text(&scale, scale.of_single(bits), f32::from_bits(bits));
         }
         // And that way is taken.
         let places = i32::from(q.places);
-        if behind <= places && i128::from(short) * 10i128.pow((places - behind) as u32) < 10i128.pow(15) && short > 0 {
+        let all = i128::from(short) * 10i128.pow((places - behind).max(0) as u32);
+        if behind <= places && (1..10i128.pow(15)).contains(&all) {
             let told = scale.of_double(decimal.to_bits());
             prop_assert!(told.is_some() || scale.node(short, behind as usize).is_none(), "{} {:?}", decimal, q);
+        }
+        if behind <= places && (1..10i128.pow(6)).contains(&all) {
+            let told = scale.of_single(single.to_bits());
+            prop_assert!(told.is_some() || scale.node(short, behind as usize).is_none(), "{} {:?}", single, q);
+        }
+    }
+}
+
+fn float_is_its_text(scale: &Scale<'_>, node: Option<u32>, float: impl std::fmt::Debug) {
+    if let Some(node) = node {
+        let cell = format!("{float:?}");
+        assert_eq!(at_length(scale, cell.as_bytes()), Ok(node), "{cell} {:?}", scale.quantity);
+    }
+}
+
+/// Of any bits and of such that amounts have: near whole numbers and halves, powers of two and of ten, subnormal, infinite, none at all.
+#[test]
+fn millions_of_floats_are_their_texts() {
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let quantities = [
+        quantity(0, 200_000, 1, 0, NoValue::Stop),
+        quantity(-100_000, 2_000_000, 25, 2, NoValue::Skip),
+        quantity(0, 1 << 24, 1, 3, NoValue::Stop),
+        quantity(-(1 << 40), 1 << 40, 1 << 20, 9, NoValue::Stop),
+    ];
+    let scales = quantities.each_ref().map(|q| Scale::new(q, true));
+    for _ in 0..tries(20_000, 2_000_000) {
+        let (bits, near) = (next(), next());
+        // Of usual sizes, too.
+        let usual = 1075 - 60 + (near & 63);
+        let double =
+            [bits, bits & !(0x7ff << 52) | usual << 52, (near & 15) << 52 | bits & 1][bits as usize % 3];
+        let short = (bits >> 20 + near % 40) as i64;
+        let decimal = short as f64 / 10f64.powi((near >> 8) as i32 % 8);
+        let half = (bits >> 44) as f64 / 2.0;
+        let step = (near >> 60) as i64 - 8;
+        for double in [double, decimal.to_bits(), half.to_bits(), (bits << 52).wrapping_add_signed(step)] {
+            let double = double.wrapping_add_signed(if near & 64 == 0 { 0 } else { step });
+            scales.iter().for_each(|s| float_is_its_text(s, s.of_double(double), f64::from_bits(double)));
+        }
+        for single in [near as u32, (decimal as f32).to_bits(), (half as f32).to_bits(), (near as u32) << 23]
+        {
+            let single = single.wrapping_add_signed(if near & 64 == 0 { 0 } else { step as i32 });
+            scales.iter().for_each(|s| float_is_its_text(s, s.of_single(single), f32::from_bits(single)));
         }
     }
 }

@@ -46,10 +46,12 @@ pub(super) struct Cells<'f> {
 const KNOWN: usize = 256;
 
 impl<'f> Cells<'f> {
-    pub(super) fn new(to: To<'f>) -> Cells<'f> {
+    /// With memory for nodes.
+    pub(super) fn new(to: To<'f>, mut nodes: Zeroizing<Vec<u32>>) -> Cells<'f> {
+        nodes.clear();
         Cells {
             to,
-            nodes: Zeroizing::default(),
+            nodes,
             texts: Zeroizing::default(),
             factors: Zeroizing::default(),
             ids: Vec::new(),
@@ -59,6 +61,11 @@ impl<'f> Cells<'f> {
             bad: None,
             all: Vec::new(),
         }
+    }
+
+    /// Gives the memory for nodes back.
+    pub(super) fn take_nodes(&mut self) -> Zeroizing<Vec<u32>> {
+        std::mem::take(&mut self.nodes)
     }
 
     /// Makes room for so many cells.
@@ -133,15 +140,21 @@ impl<'f> Cells<'f> {
         }
     }
 
-    /// The rows from `row` on are these places of the dictionary. `None` where it has no such place.
-    pub(super) fn places(&mut self, chunk: &mut Chunk, row: usize, places: &[u32]) -> Option<()> {
+    /// The rows from `row` on are these places of the dictionary, of which so many may be. `None` where one may not.
+    pub(super) fn places(
+        &mut self,
+        chunk: &mut Chunk,
+        row: usize,
+        places: &[u32],
+        entries: usize,
+    ) -> Option<()> {
         if let To::Dimension(dimension, coder) = self.to
             && !coder.is_text()
         {
             let out = chunk.nodes_mut(dimension).get_mut(row..row + places.len())?;
-            let mut worst = 0;
+            let (mut worst, nodes) = (0, self.nodes.get(..entries)?);
             for (node, &place) in out.iter_mut().zip(places) {
-                *node = *self.nodes.get(place as usize)?;
+                *node = *nodes.get(place as usize)?;
                 worst = worst.max(*node);
             }
             if worst == NONE {
@@ -156,11 +169,15 @@ impl<'f> Cells<'f> {
             }
             return Some(());
         }
-        (row..).zip(places).try_for_each(|(row, &place)| self.place(chunk, row, place))
+        let mut all = (row..).zip(places);
+        all.try_for_each(|(row, &place)| match (place as usize) < entries {
+            true => self.place(chunk, row, place),
+            false => None,
+        })
     }
 
     /// A row is this place of the dictionary.
-    pub(super) fn place(&mut self, chunk: &mut Chunk, row: usize, place: u32) -> Option<()> {
+    fn place(&mut self, chunk: &mut Chunk, row: usize, place: u32) -> Option<()> {
         match self.to {
             To::Dimension(dimension, coder) => {
                 if let Some(&fault) = self.faults.get(&place) {
@@ -281,6 +298,7 @@ impl<'f> Cells<'f> {
         (scale, stored): (&Scale<'_>, Stored),
         bytes: &[u8],
     ) -> Option<()> {
+        self.nodes.reserve_exact(bytes.len() / stored.width().max(1) + 1);
         stored.nodes(scale, bytes, |bytes, found| {
             match found {
                 Some(node) => self.nodes.push(node),
@@ -308,7 +326,8 @@ impl<'f> Cells<'f> {
             Value::Day(day) => coder.of_day(day),
             Value::Bytes(bytes) if !bytes.is_empty() => coder.quick(bytes, 0, bytes.len()),
             Value::Decimal(bytes, places) => coder.of_decimal(i128::from_be_bytes(bytes), places),
-            Value::Double(v) => coder.of_double(v.to_bits()),
+            Value::Single(v) => coder.scale()?.of_single(v.to_bits()),
+            Value::Double(v) => coder.scale()?.of_double(v.to_bits()),
             _ => None,
         }
     }

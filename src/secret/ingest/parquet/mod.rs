@@ -65,6 +65,7 @@ pub(super) struct Groups {
 impl Groups {
     /// Reads the footer, and finds the columns.
     pub(super) fn open(file: &DataFile, fields: &Fields<'_>) -> Result<Groups, IngestError> {
+        keep_memory();
         let open = || {
             let reader = SerializedFileReader::new(OnDisk(file.clone()));
             let reader = reader.map_err(|_| IngestError::Parquet(UNREADABLE))?;
@@ -127,21 +128,21 @@ impl Groups {
         // The place in the order of complaints, and the cells.
         let mut columns = Vec::new();
         if let Some((source, unit)) = self.unit.as_ref().zip(fields.unit.as_ref()) {
-            columns.push((0, Stream::new(source, &*group, To::Unit(unit, fields.blanks))?));
+            columns.push((0, Stream::new(source, &*group, To::Unit(unit, fields.blanks), chunk)?));
         }
         for (order, source) in self.orders.iter().enumerate() {
-            columns.push((1 + order, Stream::new(source, &*group, To::Order(order, fields.blanks))?));
+            columns.push((1 + order, Stream::new(source, &*group, To::Order(order, fields.blanks), chunk)?));
         }
         let factors = self.factors.iter().zip(fields.factors());
         for (factor, (source, (_, coder))) in factors.enumerate() {
             let to = To::Factor(factor, coder);
-            columns.push((fields.place_of(factor), Stream::new(source, &*group, to)?));
+            columns.push((fields.place_of(factor), Stream::new(source, &*group, to, chunk)?));
         }
         let own = |field: &Field<'_>| field.factors.is_empty();
         let dimensions = self.dimensions.iter().zip(&fields.dimensions).enumerate();
         for (d, (source, field)) in dimensions.filter(|(_, (_, field))| own(field)) {
             let to = To::Dimension(d, &field.coder);
-            columns.push((1 + self.orders.len() + d, Stream::new(source, &*group, to)?));
+            columns.push((1 + self.orders.len() + d, Stream::new(source, &*group, to, chunk)?));
         }
         let mut before = 0;
         while before < rows {
@@ -191,6 +192,8 @@ impl Groups {
                 return Err(IngestError::Parquet(BROKEN).into());
             }
         }
+        // Each for the same column of the next group.
+        chunk.spare = columns.iter_mut().rev().map(|(_, stream)| stream.cells().take_nodes()).collect();
         Ok(rows)
     }
 }
@@ -231,6 +234,12 @@ fn whole(field: &Held) -> Option<Option<i64>> {
         Held::ULong(n) => Some(i64::try_from(*n).ok()?),
         _ => return None,
     })
+}
+
+/// Pages are in memory that is taken and given back again and again. The C library of Linux gives back to the system at once what is longer than 128 kB,
+/// unless something longer was given back before, and new memory of the system is slower to touch than a page is to read. Nothing of this block is touched.
+fn keep_memory() {
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(8 << 20)));
 }
 
 /// Runs what reads a file. The library panics on some damaged ones (negative offsets, pages out of order): then there is nothing. What
@@ -289,8 +298,13 @@ enum Stream<'f> {
 }
 
 impl<'f> Stream<'f> {
-    fn new(source: &Source, group: &dyn RowGroupReader, to: To<'f>) -> Result<Stream<'f>, IngestError> {
-        let mut cells = Cells::new(to);
+    fn new(
+        source: &Source,
+        group: &dyn RowGroupReader,
+        to: To<'f>,
+        chunk: &mut Chunk,
+    ) -> Result<Stream<'f>, IngestError> {
+        let mut cells = Cells::new(to, chunk.spare.pop().unwrap_or_default());
         let (leaf, stored) = match source {
             Source::Column(leaf, stored) => (*leaf, *stored),
             Source::Key(value) => {
@@ -298,16 +312,16 @@ impl<'f> Stream<'f> {
                 return Ok(Stream::Key(Box::new(cells)));
             }
         };
-        let chunk = group.metadata().columns().get(leaf).ok_or(IngestError::Parquet(BROKEN))?;
-        if let Compression::LZO | Compression::BROTLI(_) = chunk.compression() {
+        let column = group.metadata().columns().get(leaf).ok_or(IngestError::Parquet(BROKEN))?;
+        if let Compression::LZO | Compression::BROTLI(_) = column.compression() {
             return Err(IngestError::Parquet(
                 "is compressed with LZO or Brotli, which this build does not know",
             ));
         }
-        if chunk.column_type() != stored.physical {
+        if column.column_type() != stored.physical {
             return Err(IngestError::Parquet(BROKEN));
         }
-        Ok(if known(chunk) {
+        Ok(if known(column) {
             let pages = group.get_column_page_reader(leaf).map_err(undecodable)?;
             Stream::Pages(Box::new(Pages::new(pages, stored, cells)))
         } else {
@@ -328,7 +342,7 @@ impl<'f> Stream<'f> {
         match self {
             Stream::Key(cells) => {
                 cells.begin(chunk, len);
-                cells.places(chunk, 0, &vec![0; len]).ok_or(IngestError::Parquet(BROKEN))
+                cells.places(chunk, 0, &vec![0; len], 1).ok_or(IngestError::Parquet(BROKEN))
             }
             Stream::Pages(pages) => pages.fill(chunk, len),
             Stream::Slow(slow) => slow.fill(chunk, len),

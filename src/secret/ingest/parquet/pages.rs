@@ -13,17 +13,17 @@ use super::{BROKEN, UNKNOWN, undecodable};
 use ::bytes::Bytes;
 use ::parquet::basic::{Encoding, Type};
 use ::parquet::column::page::{Page, PageReader};
+use zeroize::Zeroizing;
 
 /// The rest of a column chunk.
 pub(super) struct Pages<'f> {
     reader: Box<dyn PageReader>,
     stored: Stored,
     cells: Cells<'f>,
-    /// How long the dictionary is.
+    /// How long the dictionary is, and whether a null is an entry behind it: once a cell is one.
     dictionary: Option<usize>,
+    null: bool,
     page: Data,
-    levels: Vec<u32>,
-    places: zeroize::Zeroizing<Vec<u32>>,
 }
 
 /// What is left of a data page.
@@ -52,15 +52,7 @@ fn broken() -> IngestError {
 
 impl<'f> Pages<'f> {
     pub(super) fn new(reader: Box<dyn PageReader>, stored: Stored, cells: Cells<'f>) -> Pages<'f> {
-        Pages {
-            reader,
-            stored,
-            cells,
-            dictionary: None,
-            page: NOTHING,
-            levels: Vec::new(),
-            places: Default::default(),
-        }
+        Pages { reader, stored, cells, dictionary: None, null: false, page: NOTHING }
     }
 
     pub(super) fn cells(&mut self) -> &mut Cells<'f> {
@@ -93,9 +85,25 @@ impl<'f> Pages<'f> {
 
     /// Takes `n` cells of the page.
     fn take(&mut self, chunk: &mut Chunk, row: usize, n: usize) -> Option<()> {
-        let Pages { stored, cells, page, levels, places, .. } = self;
+        let mut scratch = std::mem::take(&mut chunk.scratch);
+        let taken = self.take_with(chunk, row, n, &mut scratch);
+        chunk.scratch = scratch;
+        taken
+    }
+
+    fn take_with(
+        &mut self,
+        chunk: &mut Chunk,
+        row: usize,
+        n: usize,
+        [levels, places]: &mut [Zeroizing<Vec<u32>>; 2],
+    ) -> Option<()> {
+        let Pages { stored, cells, dictionary, null: known, page, .. } = self;
         let mut present = n;
-        if let Some(hybrid) = &mut page.levels {
+        // In most pages nothing is null.
+        if let Some(hybrid) = &mut page.levels
+            && !hybrid.skip(1, n)
+        {
             levels.resize(n, 0);
             hybrid.read(&page.level_bytes, levels)?;
             present = levels.iter().filter(|&&level| level == 1).count();
@@ -106,7 +114,17 @@ impl<'f> Pages<'f> {
         }
         let mut place = places.iter();
         match &mut page.values {
-            Values::Places(_) if present == n => cells.places(chunk, row, places),
+            Values::Places(_) if present == n => cells.places(chunk, row, places, (*dictionary)?),
+            Values::Places(_) => {
+                if !std::mem::replace(known, true) {
+                    cells.entry(Value::Null);
+                }
+                let null =
+                    u32::try_from((*dictionary)?).ok().filter(|null| places.iter().all(|p| p < null))?;
+                let place = |level: &u32| if *level == 1 { place.next().copied() } else { Some(null) };
+                let all = levels.iter().map(place).collect::<Option<Vec<_>>>()?;
+                cells.places(chunk, row, &Zeroizing::new(all), null as usize + 1)
+            }
             Values::Plain(from)
                 if present == n
                     && stored.width() > 0
@@ -122,7 +140,7 @@ impl<'f> Pages<'f> {
                     return cells.value(chunk, row + at, Value::Null);
                 }
                 match values {
-                    Values::Places(_) => cells.place(chunk, row + at, *place.next()?),
+                    Values::Places(_) => None,
                     Values::Flags(_) => cells.value(chunk, row + at, Value::Flag(*place.next()? == 1)),
                     Values::Plain(from) => {
                         let (value, end) = plain(&page.bytes, *from, *stored)?;
@@ -218,15 +236,14 @@ impl<'f> Pages<'f> {
             let len = (entries as usize).checked_mul(stored.width());
             let bytes = len.and_then(|len| buf.get(..len)).ok_or_else(broken)?;
             self.cells.amount_entries((scale, stored), bytes).ok_or_else(broken)?;
-            self.dictionary = Some(entries as usize);
-            return Ok(());
+        } else {
+            for _ in 0..entries {
+                let (value, end) = plain(buf, from, stored).ok_or_else(broken)?;
+                from = end;
+                self.cells.entry(value);
+            }
         }
-        for _ in 0..entries {
-            let (value, end) = plain(buf, from, self.stored).ok_or_else(broken)?;
-            from = end;
-            self.cells.entry(value);
-        }
-        self.dictionary = Some(entries as usize);
+        (self.dictionary, self.null) = (Some(entries as usize), false);
         Ok(())
     }
 }

@@ -125,6 +125,9 @@ impl Stored {
             (Type::DOUBLE, _) => {
                 eights.iter().try_for_each(|b| take(b, scale.of_double(u64::from_le_bytes(*b))))
             }
+            (Type::FLOAT, _) => {
+                fours.iter().try_for_each(|b| take(b, scale.of_single(u32::from_le_bytes(*b))))
+            }
             (Type::INT64, Meaning::Plain | Meaning::Decimal(_)) => {
                 eights.iter().try_for_each(|b| take(b, scale.node(i64::from_le_bytes(*b), places)))
             }
