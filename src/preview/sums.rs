@@ -48,7 +48,7 @@ pub(crate) fn each(planned: &Planned) -> impl Iterator<Item = (&SumSpread, &Quan
 }
 
 /// A part of the budget, and what it is spent on.
-pub(crate) struct Share<'a> {
+pub(crate) struct SpentOn<'a> {
     pub(crate) subject: &'a Subject,
     /// Of the whole budget.
     pub(crate) part: f64,
@@ -59,7 +59,7 @@ pub(crate) struct Share<'a> {
 /// What the budget is spent on beside sums: counts, channels of sums, and what was moved or cut. None of a plan without sums.
 ///
 /// A channel's own share is one of what is left for tables. The rest is that of counts, where there are any.
-pub(crate) fn shares(planned: &Planned) -> Vec<Share<'_>> {
+pub(crate) fn shares(planned: &Planned) -> Vec<SpentOn<'_>> {
     if planned.sums.is_empty() {
         return Vec::new();
     }
@@ -91,7 +91,7 @@ pub(crate) fn shares(planned: &Planned) -> Vec<Share<'_>> {
     order.truncate(missing as usize);
     let numbered = (0..).zip(&all);
     let percent = |at: usize, part: f64| whole(part) + u32::from(order.contains(&at));
-    numbered.map(|(at, &(subject, part))| Share { subject, part, percent: percent(at, part) }).collect()
+    numbered.map(|(at, &(subject, part))| SpentOn { subject, part, percent: percent(at, part) }).collect()
 }
 
 /// What a part of the budget is spent on, in words.

@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(text.matches("# confirm:").count(), 6);
         assert_eq!(text.matches("\nconfirmed = false\n").count(), 6);
         let refused = spec.confirmed().unwrap_err().to_string();
-        assert!(refused.contains("confirmed = false") && refused.contains("15 mistakes"), "{refused}");
+        assert!(refused.contains("confirmed = false") && refused.contains("25 mistakes"), "{refused}");
         assert!(!text.contains("x17") && !text.contains("17.5"), "long lists are not shown");
         assert!(text.contains("#? name = \"note\"") && text.contains("every cell is empty"));
     }
