@@ -454,15 +454,13 @@ fn wrong(
             ),
             false => (
                 format!("`low` and `high` are not multiples of {}", shown(own)),
-                format!(
-                    "that `step` was chosen, as none is written: the largest power of ten that is at most a millionth of `high - low` (with squares a thousandth). Write one that both are multiples of{such}"
-                ),
+                format!("none is written, so that `step` was chosen: write one that fits both{such}"),
             ),
         });
     }
     let zero_outside = quantity.missing == NoValue::Zero && !(low <= 0 && 0 <= high);
     if zero_outside {
-        let help = "choose bounds with 0 between them, or `missing = \"skip\"`: such rows are then in no sum and no mean";
+        let help = "choose bounds with 0 between them, or `missing = \"skip\"`";
         return Some((problem, help.into()));
     }
     Some((problem, fewer))

@@ -96,7 +96,7 @@ fn one(
         sink.push(
             Diagnostic::at(value.span(), "`sql` asks for sums of an amount")
                 .label("questions are planned for counts")
-                .help("sums are asked for by `sum = [\"…\"]` in a `[[table]]`, with `ask` there if ranges of them matter".to_owned()),
+                .help("a `[[table]]` with `sum` is for sums, and `ask` in it for their ranges".to_owned()),
         );
         return None;
     }
