@@ -8,7 +8,7 @@ use super::content::Content;
 use super::{Audit, compare, margins, measured, targets};
 use crate::cube::Legend;
 use crate::exact::Rational;
-use crate::plan::{Channel, Copy, Subject, convert, cost, subjects};
+use crate::plan::{Channel, Copy, Plan, Subject, Table, convert, cost, subjects};
 use crate::projection::{self, Design};
 use crate::release::claims::Words;
 use crate::release::{FIRST_FORMAT, Outcome, Release, ReleaseError};
@@ -163,31 +163,57 @@ fn differences(release: &Release, content: &Content, spec: &Spec) -> Vec<String>
             cut.as_ref().map(Option::as_ref) == first.channel(&Subject::CutUnits).map(Some),
             "counts of cut units",
         );
-        let of = |moved: bool| {
-            let is = move |s: &Subject| s.quantity().is_some() && s.is_of_an_end() == moved;
-            first.channels.iter().filter(move |c| is(&c.subject))
-        };
-        let sums = spec.summed().flat_map(|a| subjects(&a.quantity, &a.tables, a.square));
-        check(
-            sums.eq(of(false).map(|c| (c.subject.clone(), c.workload.clone()))),
-            "amounts or tables of sums",
-        );
-        let exact = |c: &&Channel| {
-            let own = spec.summed().find(|a| c.subject.quantity() == Some(&a.quantity));
-            own.is_some_and(|a| a.exact == c.exact)
-        };
-        check(of(false).all(|c| exact(&c)), "exact sums");
-        let moved = spec.summed().filter_map(|a| {
-            let share = a.clamping?;
-            Some(cost::moved_within(&first, &a.quantity, share).map_or(Vec::new(), Vec::from))
-        });
-        check(moved.flatten().eq(of(true).cloned()), "counts of rows that were moved to the ends of amounts");
+        summed(spec, &first, &mut check);
         let asked = spec.strategy.measure.is_none_or(|m| m == plan.measure);
         check(asked && spec.strategy.budgets == plan.budgets, "strategies or budget rules");
         check(measured::rows(spec, plan), "rows or questions that are measured");
         check(measured::blocks(spec, cube, &first), "measurements, or shares of them,");
     }
     out
+}
+
+/// Whether sums, their exact tables and the counts of moved rows are those of the spec: each difference by itself.
+fn summed(spec: &Spec, first: &Plan, check: &mut impl FnMut(bool, &str)) {
+    let of = |moved: bool| {
+        let is = move |s: &Subject| s.quantity().is_some() && s.is_of_an_end() == moved;
+        first.channels.iter().filter(move |c| is(&c.subject))
+    };
+    let sums: Vec<_> = spec.summed().flat_map(|a| subjects(&a.quantity, &a.tables, a.square)).collect();
+    let alike = |((own, tables), c): (&(Subject, Vec<Table>), &Channel)| {
+        alike(own, &c.subject) && *tables == c.workload
+    };
+    let same = sums.len() == of(false).count() && sums.iter().zip(of(false)).all(alike);
+    check(same, "amounts or tables of sums");
+    // Whatever else differs, these are compared as those of the amount of that name, and what is said of it only once.
+    let named =
+        |c: &Channel| spec.summed().find(|a| c.subject.quantity().is_some_and(|q| q.name == a.quantity.name));
+    let words = |c: &Channel| named(c).is_none_or(|a| c.subject.quantity() == Some(&a.quantity));
+    check(!same || of(false).chain(of(true)).all(words), "descriptions of amounts");
+    let exact = |c: &Channel| named(c).is_none_or(|a| a.exact == c.exact);
+    check(of(false).all(exact), "exact sums");
+    let moved = spec.summed().filter_map(|a| {
+        let share = a.clamping?;
+        Some(cost::moved_within(first, &a.quantity, share).map_or(Vec::new(), Vec::from))
+    });
+    let told = of(true).map(|c| {
+        let own = named(c).map(|a| a.quantity.clone());
+        let subject = match (&c.subject, own) {
+            (Subject::Below(_), Some(own)) => Subject::Below(own),
+            (Subject::Above(_), Some(own)) => Subject::Above(own),
+            (subject, _) => subject.clone(),
+        };
+        Channel { subject, ..c.clone() }
+    });
+    check(moved.flatten().eq(told), "counts of rows that were moved to the ends of amounts");
+}
+
+/// Whether both are of the same number by the same bounds and steps, whatever is said of it for people.
+fn alike(own: &Subject, other: &Subject) -> bool {
+    let same = match (own.quantity(), other.quantity()) {
+        (Some(own), Some(other)) => own.unlike(other).is_none(),
+        (own, other) => own == other,
+    };
+    same && std::mem::discriminant(own) == std::mem::discriminant(other)
 }
 
 /// Files that were made before `missing` was said of a dimension say less, and nothing that is untrue.

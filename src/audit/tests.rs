@@ -967,6 +967,29 @@ fn sums_are_measured_as_the_strategy_says() {
     }
 }
 
+/// A word that is said of an amount is one difference, and no other bounds, exact tables or counts.
+#[test]
+fn a_word_about_an_amount_is_one_difference() {
+    let key = agency();
+    let text = format!(
+        "{HEAD}[[amount]]\nname = \"pay\"\nlow = 0\nhigh = 40\nstep = 1\nmeasure_clamping = true\ndescription = \"Before tax\"\n\
+         [[table]]\nof = [\"sex\"]\nsum = [\"pay\"]\n"
+    );
+    let release = released(&text, "sex,age,pay\nF,0,7\nM,1,50\nM,2,40\n", &key);
+    assert_eq!(with_spec(&release, &key, "Before tax", "Before tax"), None);
+    let why = with_spec(&release, &key, "Before tax", "After tax").unwrap();
+    assert!(why.contains("other descriptions of amounts"), "{why}");
+    let why = with_spec(&release, &key, "high = 40", "high = 50").unwrap();
+    assert!(why.contains("other amounts or tables of sums") && !why.contains("descriptions"), "{why}");
+    for (from, to) in [("Before tax", "After tax"), ("high = 40", "high = 50")] {
+        let why = with_spec(&release, &key, from, to).unwrap();
+        assert!(!why.contains("exact sums") && !why.contains("moved to the ends"), "{why}");
+    }
+    let why =
+        with_spec(&release, &key, "measure_clamping = true\n", "measure_clamping = \"1/50\"\n").unwrap();
+    assert!(why.contains("counts of rows that were moved to the ends"), "{why}");
+}
+
 /// A recipient of a wide margin does not get more of the budget than it needs.
 #[test]
 fn margins_of_recipients_are_reckoned_anew() {

@@ -5,11 +5,12 @@ use super::plan::sums;
 use super::refusal::failure;
 use super::signing::Signing;
 use super::{Failure, Outcome, output, release, rows};
-use crate::cube::Quantity;
+use crate::answer::Options;
+use crate::cube::{Quantity, Weighing};
 use crate::face::Release;
-use crate::make::ReleaseOptions;
-use crate::make::bounds::{self, Beyond, Sides};
-use crate::spec::Spec;
+use crate::make::bounds::{self, Beyond, CONFIDENCE, Sides};
+use crate::make::{MakeError, ReleaseOptions};
+use crate::spec::{AmountSpec, Spec};
 use crate::sql::quoted;
 use crate::watch::Watch;
 use serde_json::json;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 /// Count rows by the size of their amounts, with noise, and suggest bounds.
 ///
 /// A release of its own, OUT/NAME-bounds-N.margins, charged, signed and verified like any other: cumulative counts at zero and at doublings of each
-/// amount's step, or at the cuts that you give. What it suggests is computed from that file. Nothing else chooses bounds from data.
+/// amount's step, or at the cuts that you give. What it suggests is computed from that file, and holds for all cuts together with 95 %. Nothing else chooses bounds from data.
 #[derive(clap::Args)]
 #[command(
     group = clap::ArgGroup::new("budget").required(true),
@@ -59,7 +60,19 @@ pub(super) struct Args {
 struct Sized {
     quantity: Arc<Quantity>,
     sides: Vec<Sides>,
+    /// Multiples of the amount's step; of a weight the low end is 0, whatever was told.
     suggested: [Option<f64>; 2],
+    /// Whether these are cuts as they were measured.
+    at_cuts: bool,
+}
+
+impl Sized {
+    /// The keys that the spec has for the ends, and what is suggested for them: `[weights]` has no `low`.
+    fn ends(&self) -> impl Iterator<Item = (&'static str, Option<f64>)> {
+        let weight = self.quantity.weighing == Weighing::Weight;
+        let [low, high] = self.suggested;
+        [("low", low), ("high", high)].into_iter().skip(usize::from(weight))
+    }
 }
 
 pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
@@ -83,11 +96,7 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
         (None, epsilon) => ("epsilon", epsilon.as_deref().unwrap_or_default()),
     };
     let all = bounds::cuts(&spec, args.cuts.as_deref());
-    let products = spec.amounts.iter().filter(|amount| amount.columns.len() > 1);
-    let products: Vec<&str> = products.map(|amount| amount.quantity.name.as_str()).collect();
-    if !products.is_empty() {
-        let why = "rows are counted by the cells of one column, so name a column that has the product";
-        let text = format!("no bounds are measured for {}, a product of columns: {why}", products.join(", "));
+    if let Some(text) = unmeasured(&spec) {
         if all.is_empty() {
             return wrong(&text);
         }
@@ -108,12 +117,18 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     }
     let made = counting.release(args.signing.of(options)).map_err(failure)?;
     let told = Release::open(made.path())?;
+    let level = bounds::level(all.iter().map(|cut| cut.cuts.len()).sum());
     let sized = |cut: &bounds::Cut<'_>| -> Result<Sized, Failure> {
         let quantity = Arc::clone(&cut.amount.quantity);
-        let sides =
-            cut.cuts.iter().map(|c| sides(&told, &quantity.name, *c)).collect::<Result<Vec<_>, _>>()?;
-        let suggested = bounds::nearest(&sides, args.beyond, quantity.missing);
-        Ok(Sized { quantity, sides, suggested })
+        let sides = cut
+            .cuts
+            .iter()
+            .map(|c| sides(&told, &quantity.name, *c, level))
+            .collect::<Result<Vec<_>, _>>()?;
+        let nearest = bounds::nearest(&sides, args.beyond, &quantity);
+        let suggested = bounds::outwards(nearest, &quantity);
+        let at_cuts = suggested == nearest;
+        Ok(Sized { quantity, sides, suggested, at_cuts })
     };
     let sized: Vec<Sized> = all.iter().map(sized).collect::<Result<_, _>>()?;
     let errors = errors(&spec, &sized);
@@ -121,6 +136,7 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
         let mut value = json!({ "amounts": sized.iter().map(|s| shown(s, &errors)).collect::<Vec<_>>() });
         value["release"] = serde_json::from_str(&release::json(&made))?;
         value["beyond"] = args.beyond.into();
+        value["confidence"] = CONFIDENCE.into();
         return output::json(&format!("{value:#}\n"));
     }
     let mut out = release::text(&made);
@@ -130,15 +146,41 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     output::print(&out)
 }
 
+/// Of which amounts no bounds are measured, and why.
+fn unmeasured(spec: &Spec) -> Option<String> {
+    // The column of the weights is the last factor of a weighted amount.
+    let own = |amount: &&AmountSpec| match amount.quantity.weighing {
+        Weighing::Weighted => amount.columns.len() > 2,
+        _ => amount.columns.len() > 1,
+    };
+    let named = |amounts: Vec<&AmountSpec>| {
+        let names: Vec<&str> = amounts.iter().map(|amount| amount.quantity.name.as_str()).collect();
+        names.join(", ")
+    };
+    let (products, single): (Vec<_>, Vec<_>) =
+        spec.amounts.iter().filter(|amount| amount.columns.len() > 1).partition(own);
+    let mut out = Vec::new();
+    if !products.is_empty() {
+        let why = "rows are counted by the cells of one column, so name a column that has the product";
+        out.push(format!("no bounds are measured for {}, a product of columns: {why}", named(products)));
+    }
+    if !single.is_empty() {
+        let why = "its bounds are those of that product, and rows are counted by the cells of one column. \
+            Name a column that has the product, with `weighted = false`";
+        out.push(format!("no bounds are measured for {}, which the weight multiplies: {why}", named(single)));
+    }
+    (!out.is_empty()).then(|| out.join("; "))
+}
+
 /// What the file tells of both sides of a cut.
-fn sides(release: &Release, name: &str, cut: f64) -> Result<Sides, Failure> {
+fn sides(release: &Release, name: &str, cut: f64, level: f64) -> Result<Sides, Failure> {
     let count = |how: &str| -> Result<Beyond, Failure> {
         let sql = format!(
             "SELECT COUNT(*) AS n FROM {} WHERE {} {how} {cut}",
             quoted(release.name()),
             quoted(name)
         );
-        let answer = release.query(&sql)?;
+        let answer = release.ask(&sql, &Options::at(level))?;
         let row = answer.rows().next().ok_or_else(|| Failure::Message("an answer has no row".into()))?;
         let figure = row.figure("n")?;
         Ok(Beyond { estimate: figure.estimate, low: figure.low, high: figure.high })
@@ -154,15 +196,33 @@ struct Errors {
 
 fn errors(spec: &Spec, sized: &[Sized]) -> Errors {
     let of = |spec: &Spec| {
-        let planned = spec.plan().map_err(|e| e.to_string())?;
+        let planned = spec.plan().map_err(plain)?;
         Ok(sums::worst(planned.job()))
     };
     let bounds: Vec<(&str, [f64; 2])> = sized
         .iter()
         .filter_map(|s| Some((s.quantity.name.as_str(), [s.suggested[0]?, s.suggested[1]?])))
         .collect();
-    let suggested = bounds::bounded(spec, &bounds).map_err(|e| e.to_string()).and_then(|new| of(&new));
+    let cannot = bounds.iter().find_map(|(name, ends)| {
+        let own = sized.iter().find(|s| s.quantity.name == *name)?;
+        let why = bounds::cannot(*ends, &own.quantity)?;
+        Some(format!("with its step of {}, {name}: {why}", bounds::step(&own.quantity)))
+    });
+    let suggested = match cannot {
+        Some(why) => Err(why),
+        None => bounds::bounded(spec, &bounds).map_err(plain).and_then(|new| of(&new)),
+    };
     Errors { own: of(spec).unwrap_or_default(), suggested }
+}
+
+/// An error in one sentence: what stands in a spec that was written here is in no file that the user has.
+fn plain(error: MakeError) -> String {
+    match &error {
+        MakeError::Spec(errors) => {
+            errors.diagnostics().first().map_or_else(String::new, |d| d.message.clone())
+        }
+        other => other.to_string(),
+    }
 }
 
 impl Errors {
@@ -175,7 +235,11 @@ impl Errors {
 
 fn text(s: &Sized, errors: &Errors, beyond: f64) -> String {
     let unit = s.quantity.unit.as_ref().map_or(String::new(), |u| format!(", in {u}"));
-    let mut out = format!("\nRows by {}{unit}, with 95 % intervals\n", s.quantity.name);
+    let percent = 100.0 * CONFIDENCE;
+    let mut out = format!(
+        "\nRows by {}{unit}, with intervals that all hold together with {percent:.0} %\n",
+        s.quantity.name
+    );
     let told = |t: &Beyond| [figure(t.estimate), figure(t.low), figure(t.high)];
     let row = |side: &Sides| {
         let mut row = vec![side.cut.to_string()];
@@ -185,32 +249,37 @@ fn text(s: &Sized, errors: &Errors, beyond: f64) -> String {
     };
     let rows: Vec<Vec<String>> = s.sides.iter().map(row).collect();
     out.push_str(&columns(&["cut", "below", "low", "high", "at or above", "low", "high"], &rows));
-    let percent = 100.0 * beyond;
-    let words = match s.suggested {
-        [Some(low), Some(high)] => {
-            let mut words = format!(
-                "suggested: low = {low}, high = {high}. By the ends of these intervals at most {percent} % of the rows with a value are beyond either."
-            );
-            match (errors.of(&s.quantity.name), &errors.suggested) {
-                (_, Err(why)) => words.push_str(&format!(" The spec cannot have them: {why}")),
-                ((Some(own), Some(new)), _) => words.push_str(&format!(
-                    " The std error of a sum would be {} where it is {} with the spec's bounds.",
-                    figure(new),
-                    figure(own)
-                )),
-                _ => {}
-            }
-            words
+    let share = 100.0 * beyond;
+    let found: Vec<String> = s.ends().filter_map(|(end, at)| Some(format!("{end} = {}", at?))).collect();
+    let lacking: Vec<&str> = s.ends().filter(|(_, at)| at.is_none()).map(|(end, _)| end).collect();
+    let mut words = String::new();
+    if !found.is_empty() {
+        let rounded = if s.at_cuts { "" } else { ", rounded outwards to the step" };
+        let either = if found.len() > 1 { "either" } else { "it" };
+        words = format!(
+            "suggested: {}{rounded}. By the ends of these intervals at most {share} % of the rows with a value are beyond {either}, with {percent:.0} % confidence.",
+            found.join(", ")
+        );
+    }
+    if lacking.is_empty() {
+        match (errors.of(&s.quantity.name), &errors.suggested) {
+            (_, Err(why)) => words.push_str(&format!(" The spec cannot have them: {why}.")),
+            ((Some(own), Some(new)), _) => words.push_str(&format!(
+                " The std error of a sum would be {} where it is {} with the spec's bounds.",
+                figure(new),
+                figure(own)
+            )),
+            _ => {}
         }
-        [low, high] => {
-            let ends: Vec<&str> =
-                [(low, "low"), (high, "high")].iter().filter(|(b, _)| b.is_none()).map(|(_, n)| *n).collect();
-            format!(
-                "no {} is suggested: at no cut do the intervals show at most {percent} % of the rows with a value beyond it. Cut elsewhere (--cuts), allow more (--beyond), or spend more.",
-                ends.join(" and no ")
-            )
+    } else {
+        if !words.is_empty() {
+            words.push(' ');
         }
-    };
+        words.push_str(&format!(
+            "No {} is suggested: at no cut do the intervals show at most {share} % of the rows with a value beyond it. Cut elsewhere (--cuts), allow more (--beyond), or spend more.",
+            lacking.join(" and no ")
+        ));
+    }
     out + &crate::audit::wrap(&words, 78, 0) + "\n"
 }
 
@@ -220,11 +289,12 @@ fn shown(s: &Sized, errors: &Errors) -> serde_json::Value {
     let side =
         |side: &Sides| json!({ "cut": side.cut, "below": told(side.below), "at_or_above": told(side.above) });
     let (own, new) = errors.of(&s.quantity.name);
+    let end = |which| s.ends().find(|(end, _)| *end == which).and_then(|(_, at)| at);
     json!({
         "name": s.quantity.name,
         "cuts": s.sides.iter().map(side).collect::<Vec<_>>(),
-        "low": s.suggested[0],
-        "high": s.suggested[1],
+        "low": end("low"),
+        "high": end("high"),
         "std_error": own,
         "suggested_std_error": new,
         "refused": errors.suggested.as_ref().err(),

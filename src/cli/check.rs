@@ -1,10 +1,11 @@
-//! `margins check`: all that is wrong with the data, for its holder.
+//! `margins check`: all that keeps a spec and its data from being a release, for the data's holder.
 
 use super::output::{counted, grouped};
 use super::{Failure, Outcome, output, rows};
 use crate::cube::Quantity;
+use crate::make::{MakeError, PlanOptions};
 use crate::secret::ingest::{self, Means, Problem, Report};
-use crate::spec;
+use crate::spec::{self, Spec};
 use crate::visible::visible;
 use crate::watch::Watch;
 use serde_json::json;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 /// Read all rows and list everything that would stop a release: for the data's holder alone.
 ///
+/// The release is planned first, as `plan` does it; a refusal is listed with what is wrong with the rows.
 /// Rows that cannot be used are counted by column and reason, with the place of the first. No value is shown, but the counts are
 /// PRIVATE: they have no noise. By default they are printed on a terminal only. Exit 1 if something is wrong.
 #[derive(clap::Args)]
@@ -41,17 +43,28 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     }
     let spec = spec::load(&args.spec).map_err(super::refusal::spec_failure)?;
     let rows = args.rows.of(&spec)?.ok_or(crate::compile::CompileError::NoData)?;
+    let refused = refused(&spec, watch)?;
     let means = Means { watch: watch.clone(), ..Means::default() };
     let report = ingest::check(&spec, rows.origin(), &means)?;
     match args.json {
-        true => output::json(&(json(&report, rows.name()) + "\n"))?,
-        false => output::print(&text(&report, &output::path(rows.name())))?,
+        true => output::json(&(json(&report, refused.as_deref(), rows.name()) + "\n"))?,
+        false => output::print(&text(&report, refused.as_deref(), &output::path(rows.name())))?,
     }
-    if report.passed() { Ok(()) } else { Err(Failure::Refuted) }
+    if report.passed() && refused.is_none() { Ok(()) } else { Err(Failure::Refuted) }
+}
+
+/// Why no release of the spec can be planned, whatever its rows are. Nothing of the data is in it: none was opened.
+fn refused(spec: &Spec, watch: &Watch) -> Result<Option<String>, Failure> {
+    let planned = spec.names().and_then(|()| spec.part());
+    match planned.and_then(|()| spec.plan_with(&PlanOptions::new().watch(watch)).map(drop)) {
+        Ok(()) => Ok(None),
+        Err(stopped @ MakeError::Stopped(_)) => Err(stopped.into()),
+        Err(why) => Ok(Some(why.to_string())),
+    }
 }
 
 /// Everything, for programs of the data's holder.
-fn json(report: &Report, path: &Path) -> String {
+fn json(report: &Report, refused: Option<&str>, path: &Path) -> String {
     let problem =
         |p: &Problem| json!({ "column": p.column, "what": p.what, "rows": p.rows, "first": p.first });
     let taken = |(column, category, rows): &(String, String, u64)| json!({ "column": column, "category": category, "rows": rows });
@@ -59,7 +72,8 @@ fn json(report: &Report, path: &Path) -> String {
     let impossible = |(condition, rows): &(String, u64)| json!({ "where": condition, "rows": rows });
     json!({
         "private": "counted from the rows themselves, without noise: for their holder alone",
-        "passed": report.passed(),
+        "passed": report.passed() && refused.is_none(),
+        "refused": refused,
         "data": path.display().to_string(),
         "files": report.files,
         "rows": report.rows,
@@ -75,7 +89,7 @@ fn json(report: &Report, path: &Path) -> String {
     .to_string()
 }
 
-fn text(report: &Report, path: &str) -> String {
+fn text(report: &Report, refused: Option<&str>, path: &str) -> String {
     let mut out = String::from(
         "PRIVATE: counted from the rows themselves, without noise. For their holder\nalone: not for a file, a log, a ticket or a mail.\n\n",
     );
@@ -90,6 +104,13 @@ fn text(report: &Report, path: &str) -> String {
         rows => out.push_str(&format!("{path}{files}: {}, {unusable}\n", counted(rows, "row"))),
     }
     let wrapped = |text: &str| crate::audit::wrap(text, 76, 2);
+    if let Some(why) = refused {
+        let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
+        out.push_str(&format!(
+            "\n- {}\n",
+            wrapped(&visible(&format!("of this spec no release is made: {why}")))
+        ));
+    }
     for column in &report.columns {
         out.push_str(&format!("\n- {}\n", wrapped(&visible(column))));
     }

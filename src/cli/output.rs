@@ -95,11 +95,11 @@ fn write(text: &str) -> Outcome {
     }
 }
 
-/// Prints an answer as CSV. What makes its numbers untrue besides noise is a word in the file, and a sentence on standard
-/// error.
+/// Prints an answer as CSV. What the table for people has below it is said on standard error: CSV has no room for sentences, and to which bounds
+/// values were moved is in none of its columns.
 pub(crate) fn print_csv(table: &ResultTable) -> Outcome {
     data(&render::csv(table))?;
-    tell(&table.caveats, table.level);
+    table.told().iter().for_each(|sentence| note(sentence));
     Ok(())
 }
 

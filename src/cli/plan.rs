@@ -346,8 +346,11 @@ fn head(spec: &Spec, planned: &Planned, told: &Promised) -> String {
     for i in p.numbers(&Subject::CutUnits) {
         let (Some((_, m)), Some(cost)) = (p.measurement(i), planned.cost.each.get(i)) else { continue };
         let error = libm::sqrt(p.noise.variance(m.scale.to_f64()));
+        // Beside sums all parts of the budget are told, and add up.
+        let own = preview::sums::shares(planned).into_iter().find(|s| *s.subject == Subject::CutUnits);
+        let part = own.map_or(String::new(), |s| format!(" ({} % of the budget)", s.percent));
         let text = format!(
-            "also how many units have more rows, std error {}, for {} = {}",
+            "also how many units have more rows{part}, std error {}, for {} = {}",
             figure(error),
             Currency::of_tables(p.noise).symbol(),
             figure(cost.to_f64())

@@ -80,6 +80,35 @@ struct Reply {
     answer: Result<ResultTable, String>,
 }
 
+/// What is to be said beside the CSV of a batch: a sentence that is true of many answers is said once.
+#[derive(Default)]
+struct Told(Vec<Said>);
+
+/// A sentence, the first line whose answer it belongs to, and how many others have it.
+struct Said {
+    sentence: String,
+    line: usize,
+    more: usize,
+}
+
+impl Told {
+    fn take(&mut self, line: usize, table: &ResultTable) {
+        for sentence in table.told() {
+            match self.0.iter_mut().find(|said| said.sentence == sentence) {
+                Some(said) => said.more += 1,
+                None => self.0.push(Said { sentence, line, more: 0 }),
+            }
+        }
+    }
+
+    fn say(&self) {
+        for Said { sentence, line, more } in &self.0 {
+            let more = if *more > 0 { format!(" and {more} more") } else { String::new() };
+            output::note(&format!("line {line}{more}: {sentence}"));
+        }
+    }
+}
+
 /// Answers every query of a file, in parallel; answers appear as they are ready.
 fn many(args: &Args, source: &Source, batch: &Path) -> Outcome {
     use rayon::prelude::*;
@@ -94,6 +123,7 @@ fn many(args: &Args, source: &Source, batch: &Path) -> Outcome {
     };
     let mut failed = 0usize;
     let mut first = true;
+    let mut told = Told::default();
     // In pieces, so that answers appear as they are ready and memory stays small.
     for piece in queries.chunks(4096) {
         let replies: Vec<Reply> = piece
@@ -113,6 +143,7 @@ fn many(args: &Args, source: &Source, batch: &Path) -> Outcome {
                 failed += 1;
                 if args.strict {
                     print(&out)?;
+                    told.say();
                     return Err(Failure::Message(format!("line {}: {why}", reply.line)));
                 }
             }
@@ -120,12 +151,16 @@ fn many(args: &Args, source: &Source, batch: &Path) -> Outcome {
                 out.push('\n');
             }
             out.push_str(&reply_text(args, &about, reply)?);
+            if let (Ok(table), true) = (&reply.answer, args.csv) {
+                told.take(reply.line, table);
+            }
         }
         print(&out)?;
         if output::gone() {
             return Ok(());
         }
     }
+    told.say();
     if failed > 0 {
         return Err(Failure::Message(format!("{failed} of {} queries have no answer", queries.len())));
     }

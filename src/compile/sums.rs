@@ -620,7 +620,10 @@ fn amounts_are_checked_with_the_dimensions() {
         found,
         [
             (Some("age"), "the value is outside the domain, and the dimension has no `other`"),
-            (Some("pay"), "the cell is empty; `missing` of the amount says what else may be done than stop"),
+            (
+                Some("pay"),
+                "the cell is empty; `missing` of its [[amount]] or of [weights] says what else may be done than stop"
+            ),
             (Some("pay"), "the value is not a number"),
         ]
     );

@@ -40,6 +40,11 @@ fn doublings(quantity: &Quantity) -> Vec<f64> {
     down.chain([0.0]).chain(up).collect()
 }
 
+/// What values are rounded to, whatever they are measured from.
+pub(crate) fn step(of: &Quantity) -> f64 {
+    of.step as f64 / 10f64.powi(of.places.into())
+}
+
 /// A number in a spec: whole ones without a point, as bounds are written.
 fn number(v: f64) -> Value {
     let whole = v.fract() == 0.0 && v.abs() < 1e15;
@@ -84,7 +89,7 @@ pub(crate) fn counting(
         let quantity = &amount.quantity;
         let ends = cuts.first().zip(cuts.last());
         let Some((first, last)) = ends else { continue };
-        let step = 2.0 * quantity.grain();
+        let step = step(quantity);
         let bins = [first - step].into_iter().chain(cuts.iter().copied()).chain([last + step]);
         let mut dimension = Table::from_iter([
             ("name".to_owned(), quantity.name.clone().into()),
@@ -119,14 +124,14 @@ pub(crate) fn bounded(spec: &Spec, bounds: &[(&str, [f64; 2])]) -> Result<Spec, 
         };
         amount.insert("low".into(), number(*low));
         amount.insert("high".into(), number(*high));
-        amount.insert("step".into(), number(2.0 * own.quantity.grain()));
+        amount.insert("step".into(), number(step(&own.quantity)));
     }
     let weights = text.get_mut("weights").and_then(Value::as_table_mut);
     let own = spec.amounts.iter().find(|a| a.quantity.weighing == Weighing::Weight);
     let given = own.and_then(|own| bounds.iter().find(|(name, _)| *name == own.quantity.name));
     if let (Some(weights), Some(own), Some((_, [_, high]))) = (weights, own, given) {
         weights.insert("high".into(), number(*high));
-        weights.insert("step".into(), number(2.0 * own.quantity.grain()));
+        weights.insert("step".into(), number(step(&own.quantity)));
     }
     again(spec, &text)
 }
@@ -154,16 +159,48 @@ pub(crate) struct Sides {
     pub(crate) above: Beyond,
 }
 
+/// With which probability all intervals that a suggestion is made of hold.
+pub(crate) const CONFIDENCE: f64 = 0.95;
+
+/// The level of each of the intervals, so that those of all cuts hold together: else the luckiest of many cuts would be chosen, and not the nearest.
+///
+/// **Proof.** These are two intervals a cut. Each fails with a probability of at most `(1 − CONFIDENCE)/2m`, all 2m together with `1 − CONFIDENCE` at most
+/// (Boole). What is suggested follows from their ends. ∎
+pub(crate) fn level(cuts: usize) -> f64 {
+    1.0 - (1.0 - CONFIDENCE) / (2.0 * cuts.max(1) as f64)
+}
+
 /// The nearest cuts beyond which, by the upper ends of the intervals, at most this share of the rows with a value are, at either end: `None` where no cut has so few.
 ///
-/// Rows without a value that count as zero want zero within the bounds.
-pub(crate) fn nearest(sides: &[Sides], share: f64, missing: NoValue) -> [Option<f64>; 2] {
-    let all = sides.first().map_or(0.0, |s| s.below.estimate + s.above.estimate);
+/// Rows without a value that count as zero want zero within the bounds, and a weight begins there whatever is measured.
+pub(crate) fn nearest(sides: &[Sides], share: f64, of: &Quantity) -> [Option<f64>; 2] {
+    // So many rows have a value at least, whichever cut tells it best.
+    let all = sides.iter().map(|s| s.below.low + s.above.low).fold(0.0, f64::max);
     let few = |told: Beyond| told.high <= share * all;
-    let zero = missing == NoValue::Zero;
+    let (zero, weight) = (of.missing == NoValue::Zero, of.weighing == Weighing::Weight);
     let low = sides.iter().rev().find(|s| few(s.below) && !(zero && s.cut > 0.0)).map(|s| s.cut);
+    let low = if weight { Some(0.0) } else { low };
     let above = |s: &&Sides| few(s.above) && !(zero && s.cut < 0.0) && low.is_none_or(|low| s.cut > low);
     [low, sides.iter().find(above).map(|s| s.cut)]
+}
+
+/// The next multiples of the step outwards: what is beyond these is beyond the cuts. The ends of an amount are no others.
+pub(crate) fn outwards([low, high]: [Option<f64>; 2], of: &Quantity) -> [Option<f64>; 2] {
+    let (unit, step) = (10f64.powi(of.places.into()), of.step.max(1) as f64);
+    let multiple = |cut: f64, round: fn(f64) -> f64| {
+        let steps = cut * unit / step;
+        // A cut that is a multiple but for the last bits of a double stays.
+        let steps = if (steps - steps.round()).abs() < 1e-6 { steps.round() } else { round(steps) };
+        steps * step / unit
+    };
+    [low.map(|low| multiple(low, f64::floor)), high.map(|high| multiple(high, f64::ceil))]
+}
+
+/// Why an amount cannot have these bounds with the step that it has, in words.
+pub(crate) fn cannot([low, high]: [f64; 2], of: &Quantity) -> Option<String> {
+    let unit = 10f64.powi(of.places.into());
+    let at = |v: f64| (v * unit).round() as i64;
+    Quantity { low: at(low), high: at(high), ..of.clone() }.check().err()
 }
 
 #[cfg(test)]
@@ -199,9 +236,34 @@ mod tests {
             |(cut, below): &(f64, f64)| Sides { cut: *cut, below: told(*below), above: told(1000.0 - below) };
         let rows = [(-1.0, 0.0), (0.0, 4.0), (1.0, 6.0), (2.0, 985.0), (4.0, 996.0), (8.0, 1000.0)];
         let sides: Vec<Sides> = rows.iter().map(at).collect();
-        assert_eq!(nearest(&sides, 0.01, NoValue::Skip), [Some(0.0), Some(4.0)]);
-        assert_eq!(nearest(&sides, 0.0111, NoValue::Skip), [Some(1.0), Some(4.0)]);
-        assert_eq!(nearest(&sides, 0.0111, NoValue::Zero), [Some(0.0), Some(4.0)]);
-        assert_eq!(nearest(&sides, 0.001, NoValue::Skip), [None, None]);
+        let spec = Spec::from_toml(PAY).unwrap();
+        let of = |missing| Quantity { missing, ..(*spec.amounts[0].quantity).clone() };
+        let (skip, zero) = (of(NoValue::Skip), of(NoValue::Zero));
+        // Of 990 rows at least: 9.9, 11.0 and 0.99.
+        assert_eq!(nearest(&sides, 0.01, &skip), [Some(0.0), Some(4.0)]);
+        assert_eq!(nearest(&sides, 0.0112, &skip), [Some(1.0), Some(4.0)]);
+        assert_eq!(nearest(&sides, 0.0112, &zero), [Some(0.0), Some(4.0)]);
+        assert_eq!(nearest(&sides, 0.001, &skip), [None, None]);
+        let weight = Quantity { weighing: Weighing::Weight, ..zero };
+        assert_eq!(nearest(&sides, 0.001, &weight), [Some(0.0), None]);
+        assert_eq!(nearest(&sides, 0.0112, &weight), [Some(0.0), Some(4.0)]);
+    }
+
+    #[test]
+    fn ends_are_rounded_outwards() {
+        let spec = Spec::from_toml(PAY).unwrap();
+        let of = &spec.amounts[0].quantity;
+        assert_eq!(outwards([Some(-0.05), Some(0.71)], of), [Some(-0.1), Some(0.8)]);
+        assert_eq!(outwards([Some(0.3), None], of), [Some(0.3), None]);
+        assert_eq!(cannot([-0.1, 0.8], of), None);
+        assert!(cannot([0.0, 1e7], of).unwrap().contains("steps"));
+    }
+
+    /// What fails of 2m intervals together is what may fail, however many cuts there are.
+    #[test]
+    fn intervals_of_all_cuts_hold_together() {
+        for m in [1usize, 6, 26, 400] {
+            assert!(2.0 * m as f64 * (1.0 - level(m)) <= 1.0 - CONFIDENCE + 1e-12, "{m}");
+        }
     }
 }

@@ -153,6 +153,8 @@ fn tables_apart(
     }
     if !planned.sums.is_empty() {
         value["sums"] = sums::json(&spec.cube, planned).into();
+        let share = |of: &sums::SpentOn<'_>| json!({"of": sums::spent_on(of.subject), "share": of.part});
+        value["shares"] = sums::shares(planned).iter().map(share).collect();
     }
     Ok(value)
 }

@@ -47,6 +47,71 @@ pub(crate) fn each(planned: &Planned) -> impl Iterator<Item = (&SumSpread, &Quan
     })
 }
 
+/// A part of the budget, and what it is spent on.
+pub(crate) struct SpentOn<'a> {
+    pub(crate) subject: &'a Subject,
+    /// Of the whole budget.
+    pub(crate) part: f64,
+    /// In whole per cent, so that those of all add up to a hundred.
+    pub(crate) percent: u32,
+}
+
+/// What the budget is spent on beside sums: counts, channels of sums, and what was moved or cut. None of a plan without sums.
+///
+/// A channel's own share is one of what is left for tables. The rest is that of counts, where there are any.
+pub(crate) fn shares(planned: &Planned) -> Vec<SpentOn<'_>> {
+    if planned.sums.is_empty() {
+        return Vec::new();
+    }
+    let (plan, budget) = (&planned.plan, planned.plan.budget.to_f64());
+    let mut beside = Vec::new();
+    for channel in &plan.channels {
+        let cost = match &channel.subject {
+            Subject::Below(quantity) => planned.cost.of_ends(plan, quantity).map(|(_, both)| both),
+            subject @ Subject::CutUnits => {
+                plan.numbers(subject).next().and_then(|at| planned.cost.each.get(at).copied())
+            }
+            _ => None,
+        };
+        beside.extend(cost.map(|cost| (&channel.subject, cost.to_f64() / budget)));
+    }
+    let tables = 1.0 - beside.iter().map(|(_, part)| part).sum::<f64>();
+    let sums = planned.sums.iter().map(|s| (&s.subject, tables * s.share.to_f64()));
+    let mut all: Vec<(&Subject, f64)> = sums.chain(beside).collect();
+    let counts = 1.0 - all.iter().map(|(_, part)| part).sum::<f64>();
+    if plan.channel(&Subject::Rows).is_some_and(|rows| !rows.measurements.is_empty()) {
+        all.insert(0, (&Subject::Rows, counts.max(0.0)));
+    }
+    // The largest remainders are rounded up.
+    let whole = |part: f64| libm::floor(100.0 * part) as u32;
+    let missing = 100u32.saturating_sub(all.iter().map(|(_, part)| whole(*part)).sum());
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    let rest = |at: usize| all.get(at).map_or(0.0, |(_, part)| 100.0 * part - f64::from(whole(*part)));
+    order.sort_by(|&a, &b| rest(b).total_cmp(&rest(a)));
+    order.truncate(missing as usize);
+    let numbered = (0..).zip(&all);
+    let percent = |at: usize, part: f64| whole(part) + u32::from(order.contains(&at));
+    numbered.map(|(at, &(subject, part))| SpentOn { subject, part, percent: percent(at, part) }).collect()
+}
+
+/// What a part of the budget is spent on, in words.
+pub(crate) fn spent_on(subject: &Subject) -> String {
+    match subject {
+        Subject::Rows => "counts".into(),
+        Subject::CutUnits => "units that were cut".into(),
+        Subject::Sum(quantity) => match quantity.weighing {
+            Weighing::Weight => format!("counts weighted by {}", quantity.name),
+            Weighing::Plain => format!("sums of {}", quantity.name),
+            Weighing::Weighted => format!("weighted sums of {}", quantity.name),
+        },
+        Subject::Valued(quantity) => format!("rows with a value of {}", quantity.name),
+        Subject::Squares(quantity) => format!("squares of {}", quantity.name),
+        Subject::Below(quantity) | Subject::Above(quantity) => {
+            format!("rows moved to the ends of {}", quantity.name)
+        }
+    }
+}
+
 /// Of which table's sums a target is.
 pub(crate) struct TargetOf<'a> {
     pub(crate) cuboid: &'a Cuboid,

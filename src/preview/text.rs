@@ -112,6 +112,11 @@ mod tests {
             assert!((rows - 0.8 * (1.0 - beside)).abs() < 1e-3, "{more} {rows} {beside}");
             assert!((part(&sums["clamping"]["cost"]) - 0.2).abs() < 1e-6);
             assert!(of("a").is_null(), "{more}");
+            let parts = |of: &Value| of["share"].as_f64().unwrap();
+            let shares = plan["shares"].as_array().unwrap();
+            let all: f64 = shares.iter().map(parts).sum();
+            assert!((all - 1.0).abs() < 1e-12 && shares[0]["of"] == "counts", "{more} {all}");
+            assert!((parts(&shares[0]) - rows).abs() < 1e-3, "{more}");
         }
     }
 

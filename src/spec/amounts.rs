@@ -360,9 +360,11 @@ fn one(
     let (square, missing, unit, description) = (square?, missing?, unit?, description?);
     // Squares of more steps, of many rows, would not fit 64 bits.
     let parts = if square { 1000 } else { 1_000_000 };
+    let given = step.is_some();
     let step = match step {
         None => default_step(low, high, parts),
-        Some(step) => step,
+        // What is wrong with it was said.
+        Some(step) => Some(step?),
     };
     let built = step.and_then(|step| {
         let places = low.places.max(high.places).max(step.places);
@@ -379,14 +381,7 @@ fn one(
             description: description.clone(),
         })
     });
-    let problem = match &built {
-        None => Some("`low`, `high` and `step` are too far apart".to_owned()),
-        Some(quantity) => quantity.check().err(),
-    };
-    if let Some(problem) = problem {
-        let help = format!(
-            "choose `low`, `high` and `step` with at most {MOST_STEPS} steps, each bound a multiple of `step`"
-        );
+    if let Some((problem, help)) = wrong(built.as_ref(), (low, high), (step, given), role) {
         sink.push(
             Diagnostic::at(high_at, format!("amount `{name}`: {problem}"))
                 .label("with these bounds")
@@ -408,6 +403,67 @@ fn one(
         },
         at,
     ))
+}
+
+/// What is wrong with the bounds, the step and `missing` of an amount, if anything is, and what to do about just that. `given`: whether the step was written.
+fn wrong(
+    built: Option<&Quantity>,
+    (low, high): (Decimal, Decimal),
+    (step, given): (Option<Decimal>, bool),
+    role: Role,
+) -> Option<(String, String)> {
+    let places = low.places.max(high.places);
+    let ends = low.at(places).zip(high.at(places));
+    if ends.is_some_and(|(low, high)| low >= high) {
+        return Some(match role {
+            Role::Weight => ("`high` is not above 0".into(), "the largest weight is more than 0".into()),
+            Role::Amount => (
+                "`low` is not below `high`".into(),
+                "`low` is the least value that counts, and `high` the largest".into(),
+            ),
+        });
+    }
+    if let Some(step) = step.filter(|step| step.digits <= 0) {
+        let what = if step.digits == 0 { "`step` is 0" } else { "`step` is below 0" };
+        return Some((what.into(), "values are rounded to multiples of `step`, such as 0.01 or 100".into()));
+    }
+    let fewer = format!(
+        "choose `low`, `high` and `step` with at most {MOST_STEPS} steps, each bound a multiple of `step`"
+    );
+    let Some(quantity) = built else {
+        return Some(("`low`, `high` and `step` are too far apart".into(), fewer));
+    };
+    let problem = quantity.check().err()?;
+    let (low, high, own) = (i128::from(quantity.low), i128::from(quantity.high), i128::from(quantity.step));
+    if low % own != 0 || high % own != 0 {
+        // The largest step that both are multiples of, if it is none of too many.
+        let (mut fits, mut rest) = (low.abs(), high.abs());
+        while rest != 0 {
+            (fits, rest) = (rest, fits % rest);
+        }
+        let fits = fits.max(1);
+        let shown = |digits: i128| digits as f64 / 10f64.powi(quantity.places.into());
+        let such = match (high - low) / fits <= i128::from(MOST_STEPS) {
+            true => format!(", such as {}", shown(fits)),
+            false => String::new(),
+        };
+        return Some(match given {
+            true => (
+                problem,
+                format!("choose bounds that are multiples of {}, or another `step`{such}", shown(own)),
+            ),
+            false => (
+                format!("`low` and `high` are not multiples of {}", shown(own)),
+                format!("none is written, so that `step` was chosen: write one that fits both{such}"),
+            ),
+        });
+    }
+    let zero_outside = quantity.missing == NoValue::Zero && !(low <= 0 && 0 <= high);
+    if zero_outside {
+        let help = "choose bounds with 0 between them, or `missing = \"skip\"`";
+        return Some((problem, help.into()));
+    }
+    Some((problem, fewer))
 }
 
 /// What it is called, and where; and its columns.

@@ -369,7 +369,7 @@ fn asked(
     };
     if let Some((value, cube)) = queries.zip(dimensions.and_then(cube_of)) {
         let name = root.get("name").and_then(|v| v.as_ref().as_str()).unwrap_or_default();
-        let read = queries::read(value, (name, source), &cube, sink).unwrap_or_default();
+        let read = queries::read(value, (name, source), (&cube, amounts), sink).unwrap_or_default();
         let (tables, targets): (Vec<_>, Vec<_>) = read.into_iter().unzip();
         asked.tables.extend(tables);
         asked.targets.extend(targets);

@@ -4,6 +4,9 @@ use super::diagnostic::{Diagnostic, Sink};
 use super::keys::{Keys, Shape, key, required};
 use super::read::{self, Fields, Value};
 use super::tables;
+use super::types::AmountSpec;
+use crate::answer::QueryError;
+use crate::answer::sums::SumsAsked;
 use crate::cube::Cube;
 use crate::exact::Rational;
 use crate::plan::Target;
@@ -41,7 +44,7 @@ const MOST_QUERIES: usize = 65_535;
 pub(super) fn read(
     value: &Value<'_>,
     (name, source): (&str, &str),
-    cube: &Cube,
+    (cube, amounts): (&Cube, &[AmountSpec]),
     sink: &mut Sink,
 ) -> Option<Vec<(Table, Option<Target>)>> {
     let items = read::list(value, "`query`", sink)?;
@@ -52,7 +55,7 @@ pub(super) fn read(
         return None;
     }
     for item in items.iter() {
-        let Some((table, target)) = one(item, (name, source), cube, sink) else { continue };
+        let Some((table, target)) = one(item, (name, source), (cube, amounts), sink) else { continue };
         match out.iter_mut().find(|(t, _)| t.asks == table.asks) {
             Some((known, own)) => {
                 known.weight = known.weight.max(table.weight);
@@ -67,7 +70,7 @@ pub(super) fn read(
 fn one(
     item: &Value<'_>,
     (name, source): (&str, &str),
-    cube: &Cube,
+    (cube, amounts): (&Cube, &[AmountSpec]),
     sink: &mut Sink,
 ) -> Option<(Table, Option<Target>)> {
     let fields = Fields::open(item, "`[[query]]`", &KEYS, sink)?;
@@ -89,9 +92,27 @@ fn one(
     let quoted = quote_names(text, &names);
     // With quotes put in, places in the query are not those of the spec.
     let source = if quoted == text { source } else { "" };
+    if is_of_sums(&quoted, name, cube, amounts) {
+        sink.push(
+            Diagnostic::at(value.span(), "`sql` asks for sums of an amount")
+                .label("questions are planned for counts")
+                .help("a `[[table]]` with `sum` is for sums, and `ask` in it for their ranges".to_owned()),
+        );
+        return None;
+    }
     let selected = Selected::new(cube, &quoted).map_err(|why| refuse(why, text, value.span(), source, sink));
     let cuboid = selected.ok()?.cuboid;
     Some((Table { cuboid, weight: weight?, asks: Asks::Query(quoted.into_owned()) }, target?))
+}
+
+/// Whether a question adds up an amount, which no plan of questions does.
+fn is_of_sums(sql: &str, name: &str, cube: &Cube, amounts: &[AmountSpec]) -> bool {
+    let quantities: Vec<_> = amounts.iter().map(|a| a.quantity.clone()).collect();
+    match SumsAsked::read(cube, &quantities, name, sql) {
+        Ok(asked) => asked.is_some(),
+        // Of whatever it is: here the name after FROM says nothing.
+        Err(why) => matches!(why, QueryError::From(..)),
+    }
 }
 
 /// Shows what is wrong, in the query itself where that is known.

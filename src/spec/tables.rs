@@ -67,8 +67,8 @@ pub(super) const KEYS: Keys = Keys {
             "margin",
             "margin = 50",
             Shape::Either(&[Shape::Exact, Shape::Map(&Shape::Exact)]),
-            "a target: the interval of every answer (every cell, if there is no `ask`) is at most ± 50. Intervals end at whole numbers, those of sums at \
-             multiples of the step: under Gaussian noise ± 2.6 is kept as ± 3. With `sum` by name: `{ count = 50, income = 5e6 }`",
+            "a target: the interval of every answer (every cell, if there is no `ask`) is at most ± 50. Intervals of counts end at whole \
+             numbers: under Gaussian noise ± 2.6 is kept as ± 3. Those of sums do so where half a step and the middle of the bounds are whole, and else end where they fall. With `sum` by name: `{ count = 50, income = 5e6 }`",
         ),
         shown(
             "level",

@@ -37,6 +37,46 @@ fn bounds_of_amounts_fit_a_manifest() {
     );
 }
 
+/// What is said of bounds that cannot be is about just that.
+#[test]
+fn mistakes_of_amounts_have_their_own_help() {
+    let said = |bounds: &str| {
+        let amount = format!("[[amount]]\nname = 'x'\n{bounds}\n");
+        let dimension = "[[dimension]]\nname = 'k'\nrange = [0, 1]";
+        let text = around(&format!("{amount}{dimension}"), "[[table]]\nof = ['k']\nsum = ['x']");
+        read(&text)
+            .unwrap_err()
+            .diagnostics()
+            .iter()
+            .map(|d| (d.message.clone(), d.help.clone().unwrap_or_default()))
+            .collect::<Vec<_>>()
+    };
+    let one = |bounds: &str| {
+        let all = said(bounds);
+        assert_eq!(all.len(), 1, "{bounds} {all:?}");
+        all.into_iter().next().unwrap()
+    };
+    let (why, help) = one("low = 5\nhigh = 5");
+    assert!(why.contains("`low` is not below `high`") && !help.contains("steps"), "{why} {help}");
+    let (why, help) = one("low = 10\nhigh = 50\nstep = 10\nmissing = 'zero'");
+    assert!(why.contains("cannot count as 0") && help.contains("with 0 between them"), "{why} {help}");
+    let (why, _) = one("low = 0\nhigh = 5\nstep = 1e-10");
+    assert!(why.contains("`step` is not a decimal number"), "{why}");
+    let (why, _) = one("low = 0\nhigh = 5\nstep = -1");
+    assert!(why.contains("`step` is below 0"), "{why}");
+    // The step is that which was chosen, and one that fits is named where there is one.
+    let (why, help) = one("low = -0.5\nhigh = 7e6");
+    assert!(why.contains("not multiples of 1") && help.contains("such as 0.5"), "{why} {help}");
+    let (why, help) = one("low = 0\nhigh = 55\nstep = 10");
+    assert!(
+        why.contains("not multiples of `step`")
+            && help.contains("multiples of 10, or another `step`, such as 55"),
+        "{why} {help}"
+    );
+    let (why, help) = one("low = 0\nhigh = 1e9\nstep = 1");
+    assert!(why.contains("steps between") && help.contains("at most 16777216 steps"), "{why} {help}");
+}
+
 /// What a spec says of a dimension for people, and every mistake in it.
 #[test]
 fn legends() {

@@ -121,6 +121,10 @@ impl Display for Description {
         let width = width(f);
         let mut line = |name: &str, text: &str| match text.trim() {
             "" => Ok(()),
+            // A name that leaves no gap before the text has a line of its own.
+            text if name.chars().count() >= LEFT => {
+                writeln!(f, "{name}\n{:LEFT$}{}", "", wrapped(text, LEFT, width.min(WIDTH)))
+            }
             text => writeln!(f, "{name:<LEFT$}{}", wrapped(text, LEFT, width.min(WIDTH))),
         };
         line(&self.name, &self.title)?;

@@ -2,7 +2,7 @@
 
 use super::bands::Bands;
 use super::error::SqlError;
-use super::expression::{Aggregate, Expr};
+use super::expression::{Aggregate, Expr, Linear};
 use super::literal::{Literal, literal};
 use super::names::{Column, Names};
 use super::predicate::named;
@@ -52,8 +52,7 @@ struct Argument {
 
 /// What there is, for those who know it by another name.
 pub(super) const QUANTILES: &str = "possible are MEDIAN(age) and QUANTILE(age, 0.9), of a dimension whose categories are numbers, or bands that do not overlap";
-const POSSIBLE: &str =
-    "possible are COUNT(*), SUM and AVG of a numeric dimension or a CASE, and + - * / of them";
+const POSSIBLE: &str = "possible are COUNT(*), SUM, AVG, VARIANCE and STDDEV of an amount, a numeric dimension or a CASE, and + - * / of them";
 
 impl Figures<'_> {
     /// A column of SELECT.
@@ -108,6 +107,12 @@ impl Figures<'_> {
             let (a, b) = (figure, self.figure(right)?);
             if *op == Divide && b == Expr::Number(0.0) {
                 return Err(SqlError::new("this divides by zero").at(right.span()));
+            }
+            // What is counted and taken away again.
+            let nothing = |b: &Linear| b.terms.is_empty() && b.constant == 0.0;
+            if *op == Divide && b.ratio().is_some_and(|(above, _)| nothing(&above)) {
+                let why = format!("this divides by zero: {right} is always 0");
+                return Err(SqlError::new(why).at(right.span()));
             }
             let constants =
                 if let (Expr::Number(a), Expr::Number(b)) = (&a, &b) { Some((*a, *b)) } else { None };
@@ -386,17 +391,21 @@ impl Figures<'_> {
                 }
                 Ok(all)
             }
-            Node::Case { .. } => Err(SqlError::new("CASE with a value after it cannot be asked of a release")
-                .at(expr.span())
-                .help("write CASE WHEN condition THEN number ELSE number END")),
-            Node::Function(inner) => Err(SqlError::new(format!("{} cannot stand inside another function", inner.name))
-                .at(expr.span())
-                .help("for a total over groups write SUM(COUNT(*)) OVER ()")),
+            Node::Case { .. } => {
+                Err(SqlError::new("CASE with a value after it cannot be asked of a release")
+                    .at(expr.span())
+                    .help("write CASE WHEN condition THEN number ELSE number END"))
+            }
+            Node::Function(inner) => {
+                Err(SqlError::new(format!("{} cannot stand inside another function", inner.name))
+                    .at(expr.span())
+                    .help("for a total over groups write SUM(COUNT(*)) OVER ()"))
+            }
             _ => match self.names.column(expr) {
                 Some(column) => self.numbers(column?),
                 None => Err(SqlError::new(format!("{} cannot be added up", named(expr)))
                     .at(expr.span())
-                    .help("possible are a number, a numeric dimension, and CASE WHEN condition THEN … ELSE … END")),
+                    .help(outside(expr).unwrap_or_else(|| ADDED.into()))),
             },
         }
     }
@@ -542,6 +551,28 @@ enum Name {
         sample: bool,
         root: bool,
     },
+}
+
+/// What can be added up.
+const ADDED: &str =
+    "possible are a number, an amount, a numeric dimension, and CASE WHEN condition THEN … ELSE … END";
+
+/// The same sum with its factors, signs and terms outside, where they can stand there: `2 * SUM(x)` for `SUM(2 * x)`.
+fn outside(expr: &tree::Expr) -> Option<String> {
+    use Operator::{Divide, Minus, Multiply, Plus};
+    let number = |e: &tree::Expr| matches!(literal(e), Some(Literal::Number(..)));
+    let sum = match &expr.node {
+        Node::Unary(Unary::Minus, of) => format!("-SUM({of})"),
+        Node::Binary(a, Multiply, b) if number(a) => format!("{a} * SUM({b})"),
+        Node::Binary(a, Multiply | Divide, b) if number(b) => match &expr.node {
+            Node::Binary(_, Divide, _) => format!("SUM({a}) / {b}"),
+            _ => format!("{b} * SUM({a})"),
+        },
+        Node::Binary(a, Plus, b) => format!("SUM({a}) + SUM({b})"),
+        Node::Binary(a, Minus, b) => format!("SUM({a}) - SUM({b})"),
+        _ => return None,
+    };
+    Some(format!("write {sum}"))
 }
 
 fn is_name(function: &Function, name: &str) -> bool {

@@ -166,7 +166,7 @@ impl<'a> Names<'a> {
         if let Some(amount) = self.quantities.iter().find(|q| q.name.eq_ignore_ascii_case(name)) {
             let name = quoted(&amount.name);
             return SqlError::new(format!("{name} is an amount: rows are not told apart by it"))
-                .help("possible are SUM, AVG and COUNT of it; MEDIAN wants its column in `bins`");
+                .help("possible are SUM, AVG, COUNT, VARIANCE, STDDEV; MEDIAN wants it in `bins`");
         }
         let all = self.all();
         // A level named without its dimension is the likeliest slip: `band` for `age.band`.

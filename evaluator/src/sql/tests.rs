@@ -937,7 +937,7 @@ fn levels_of_halves_are_not_offered() {
 
 #[test]
 fn refused_figures() {
-    let possible = "possible are COUNT(*), SUM and AVG of a numeric dimension or a CASE, and + - * / of them";
+    let possible = "possible are COUNT(*), SUM, AVG, VARIANCE and STDDEV of an amount, a numeric dimension or a CASE, and + - * / of them";
     for (column, message, help) in [
         ("COUNT(DISTINCT sex)", "COUNT with DISTINCT or ALL cannot be asked of a release", possible),
         (
@@ -947,6 +947,11 @@ fn refused_figures() {
         ),
         ("SKEWNESS(age)", "the function SKEWNESS cannot be asked of a release", possible),
         ("SUM(sex)", "sex has no numbers", possible),
+        ("SUM(2 * age)", "an expression with * cannot be added up", "write 2 * SUM(age)"),
+        ("SUM(age / 2)", "an expression with / cannot be added up", "write SUM(age) / 2"),
+        ("SUM(-age)", "an expression with - cannot be added up", "write -SUM(age)"),
+        ("SUM(age + kids)", "an expression with + cannot be added up", "write SUM(age) + SUM(kids)"),
+        ("COUNT(*) / (COUNT(*) - COUNT(*))", "this divides by zero: (COUNT(*) - COUNT(*)) is always 0", ""),
         (
             "COUNT(age)",
             "the release does not say which category of age stands for a missing value",

@@ -114,7 +114,17 @@ impl Asker<'_> {
                 return Ok(reply);
             }
             let Some(question) = asked.read()? else { return Ok(reply) };
-            if let Some(name) = question.quotient()? {
+            if let Some((name, squares)) = question.quotient()? {
+                let lacking = squares.filter(|of| {
+                    self.spec.amounts.iter().any(|a| a.quantity.name.eq_ignore_ascii_case(of) && !a.square)
+                });
+                if let Some(of) = lacking {
+                    reply.refused = Some(format!(
+                        "nothing that is out, and nothing that is asked for here, has squares of `{of}`: `{name}` needs `square = true` in its [[amount]], \
+                         and a release of that spec"
+                    ));
+                    return Ok(reply);
+                }
                 reply.refused = Some(format!(
                     "what is out does not tell `{name}` within {within}, and how exact a quotient will be nobody knows before it is measured: ask for the sums \
                      and counts that it is made of"

@@ -8,7 +8,7 @@ use crate::plan::Subject;
 use crate::planner::Planned;
 use crate::planner::capacity::most_rows;
 use crate::preview::grouped;
-use crate::preview::sums::{OF_ROWS, each, errors, spread};
+use crate::preview::sums::{OF_ROWS, each, errors, shares, spread};
 use crate::release::Currency;
 use crate::spec::{Coding, Column, Spec};
 
@@ -23,10 +23,16 @@ pub(crate) fn worst(job: &Job) -> Vec<(String, f64)> {
 /// Lines for people.
 pub(super) fn text(spec: &Spec, planned: &Planned) -> String {
     let cube = &spec.cube;
-    let mut out = String::new();
+    let shares = shares(planned);
+    // What stands below adds up to a hundred with what counts take.
+    let percent = |of: &Subject| shares.iter().find(|s| s.subject == of).map_or(0, |s| s.percent);
+    let mut out = match percent(&Subject::Rows) {
+        0 => String::new(),
+        counts => format!("\ncounts ({counts} % of the budget)\n"),
+    };
     for (sums, quantity) in each(planned) {
         let unit = quantity.unit.as_ref().map_or(String::new(), |u| format!(" {u}"));
-        let share = 100.0 * sums.share.to_f64();
+        let share = percent(&sums.subject);
         let (what, of, rest) = match quantity.weighing {
             Weighing::Weight => ("counts weighted by", "a weighted count", "counts of rows"),
             Weighing::Plain => ("sums of", "a sum", "counts"),
@@ -36,7 +42,7 @@ pub(super) fn text(spec: &Spec, planned: &Planned) -> String {
             true => format!("; the rest of their noise is that of {rest}"),
             false => String::new(),
         };
-        let head = format!("{what} {} ({share:.0} % of the budget{others})", quantity.name);
+        let head = format!("{what} {} ({share} % of the budget{others})", quantity.name);
         out.push_str(&format!("\n{}\n", wrap(&head, 80, 2)));
         let exact = planned.plan.channel(&sums.subject).map_or(&[][..], |c| &c.exact);
         for e in errors(planned, sums, quantity) {
@@ -63,7 +69,7 @@ pub(super) fn text(spec: &Spec, planned: &Planned) -> String {
             Subject::Squares(quantity) => format!("squares of {}, for variances", quantity.name),
             _ => continue,
         };
-        out.push_str(&format!("{what}: {:.0} % of the budget\n", 100.0 * sums.share.to_f64()));
+        out.push_str(&format!("{what}: {} % of the budget\n", percent(&sums.subject)));
     }
     for (sums, quantity) in each(planned) {
         let ends = sums.subject.quantity().and_then(|of| planned.cost.of_ends(&planned.plan, of));
@@ -71,8 +77,9 @@ pub(super) fn text(spec: &Spec, planned: &Planned) -> String {
         let [error, half] = spread(planned, scale);
         let [low, high] = quantity.ends();
         let text = format!(
-            "rows moved to the ends of {}, below {low} and beyond {high}: each number with a std error of {} (95 %: ± {}), for {} = {}",
+            "rows moved to the ends of {} ({} % of the budget), below {low} and beyond {high}: each number with a std error of {} (95 %: ± {}), for {} = {}",
             quantity.name,
+            sums.subject.quantity().map_or(0, |of| percent(&Subject::Below(of.clone()))),
             figure(error),
             figure(half),
             Currency::of_tables(planned.plan.noise).symbol(),

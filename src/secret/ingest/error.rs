@@ -307,7 +307,9 @@ pub enum Fault {
     #[error("the value has more than 38 digits, and products are exact")]
     LongFactor,
     /// Nothing where a number is added up.
-    #[error("the cell is empty; `missing` of the amount says what else may be done than stop")]
+    #[error(
+        "the cell is empty; `missing` of its [[amount]] or of [weights] says what else may be done than stop"
+    )]
     NoAmount,
     /// No day of the calendar.
     #[error("the value is not a date (year-month-day), and the dimension has no `other`")]

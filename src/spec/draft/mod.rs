@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(text.matches("# confirm:").count(), 6);
         assert_eq!(text.matches("\nconfirmed = false\n").count(), 6);
         let refused = spec.confirmed().unwrap_err().to_string();
-        assert!(refused.contains("confirmed = false") && refused.contains("15 mistakes"), "{refused}");
+        assert!(refused.contains("confirmed = false") && refused.contains("25 mistakes"), "{refused}");
         assert!(!text.contains("x17") && !text.contains("17.5"), "long lists are not shown");
         assert!(text.contains("#? name = \"note\"") && text.contains("every cell is empty"));
     }
@@ -541,7 +541,7 @@ mod tests {
         }
         let (text, spec) = draft_of("rows.csv", data.as_bytes()).unwrap();
         assert!(text.contains("#?   unit = { column = \"person_id\", max_rows = 3 }"), "{text}");
-        assert!(!text.contains("column = \"income\""), "numbers are nobody's name");
+        assert!(!text.contains("{ column = \"income\""), "numbers are nobody's name");
         assert!(text.contains("#?   levels = [{ name = \"region\", map = { \"r0\" = [\"d0\", "), "{text}");
         assert!(
             text.contains("#? Every \"tract\" lies in one \"district\", and that in one \"region\""),
@@ -572,6 +572,48 @@ mod tests {
         assert!(spec.confirmed().is_ok());
         let district = spec.cube.dimensions.iter().find(|d| d.name == "district").unwrap();
         assert_eq!(district.levels[1].labels, ["r0", "r1", "r2", "r3"]);
+    }
+
+    /// A number too fine to be listed may also be an amount, whose bounds are nobody's but its author's. With them it is a spec.
+    #[test]
+    fn numbers_may_be_added_up() {
+        let mut data = String::from("sex,income,rent\n");
+        for i in 0..900 {
+            data += &format!(
+                "{},{},{}\n",
+                ["F", "M"][i % 2],
+                1017 + i * 53,
+                if i == 7 { 0 } else { 311 + i * 7 }
+            );
+        }
+        let (text, spec) = draft_of("rows.csv", data.as_bytes()).unwrap();
+        assert!(spec.amounts.is_empty() && spec.confirmed().is_err());
+        assert!(text.contains("#?   sum = [\"income\", \"rent\"]\n"), "{text}");
+        let bounds: Vec<&str> =
+            text.lines().filter(|l| l.starts_with("#?   low =") || l.starts_with("#?   high =")).collect();
+        assert_eq!(bounds.len(), 4, "{text}");
+        // Left open: nothing stands between the sign and the remark.
+        let open = |l: &&str| l.split_once('=').is_some_and(|(_, rest)| rest.trim_start().starts_with('#'));
+        assert!(bounds.iter().all(open), "{bounds:?}");
+        // Taken as it is, under another name of the bins.
+        let taken: String = text
+            .lines()
+            .filter(|l| !l.starts_with("#? ") || l.starts_with("#?   "))
+            .map(|l| l.trim_start_matches("#?").trim_start().to_owned() + "\n")
+            .collect();
+        let taken = taken
+            .replace("confirmed = false\n", "")
+            .replace("low =  ", "low = 0  ")
+            .replace("high = ", "high = 100000 ")
+            .replace("step = ", "step = 100 ")
+            .replace("[[dimension]]\nname = \"income\"", "[[dimension]]\nname = \"i\"\ncolumn = \"income\"")
+            .replace("[[dimension]]\nname = \"rent\"", "[[dimension]]\nname = \"r\"\ncolumn = \"rent\"");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("taken.toml");
+        std::fs::write(&path, &taken).unwrap();
+        let spec = load(&path).unwrap_or_else(|e| panic!("{e}\n{taken}"));
+        assert!(spec.confirmed().is_ok());
+        assert_eq!(spec.amounts.len(), 2);
     }
 
     /// Areas within areas are one dimension; their list goes into a file, which the draft reads.

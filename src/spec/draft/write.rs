@@ -104,6 +104,7 @@ pub(super) fn write(
     // All pairs of very many columns take minutes to plan.
     let together = if used > MANY { 1 } else { used.min(2) };
     let _ = write!(out, "[[table]]\nup_to = {together}\n");
+    out.push_str(&sums(drawn, trees));
     out.push_str(&by_level(drawn, trees));
     out.push_str("\n[strategy]\nmeasure = \"auto\"\nbudgets = \"optimal\"\n");
     out
@@ -147,11 +148,12 @@ fn dimension(drawn: &Drawn, at: usize) -> (bool, String) {
         Ok(domain) => (
             true,
             format!(
-                "\n[[dimension]]\n{}\n{domain}  # confirm: the name and this list will be public\nconfirmed = false\n{}{}{}",
+                "\n[[dimension]]\n{}\n{domain}  # confirm: the name and this list will be public\nconfirmed = false\n{}{}{}{}",
                 called(drawn, column),
                 cost(&domain),
                 nested(drawn, at, &domain),
-                missing(column, gaps)
+                missing(column, gaps),
+                if may_be_added_up(column, &domain) { amount(column, gaps) } else { String::new() }
             ),
         ),
         Err(why) => {
@@ -214,6 +216,47 @@ fn cost(domain: &str) -> String {
         }
         None => String::new(),
     }
+}
+
+/// Whether a column looks like a number whose sums say something: one that is too fine to be listed.
+fn may_be_added_up(column: &Survey, domain: &str) -> bool {
+    domain.starts_with("bins = ") && !column.names_units()
+}
+
+/// The same column as an amount. Its bounds are left open: they would tell of the data if they came from it.
+fn amount(column: &Survey, gaps: u8) -> String {
+    let name = quoted(&column.name);
+    let skip = match column.has_empty(gaps) {
+        true => format!("{SUGGESTION}   missing = \"skip\"  # empty cells are in no sum\n"),
+        false => String::new(),
+    };
+    format!(
+        "{SUGGESTION} Sums and means of {name} can be told, too, by this in place of the dimension above, or beside it under another `name`.\n\
+         {SUGGESTION} Choose `low` and `high` by what is known of such numbers, never by these rows: both will be public, and values beyond count as they.\n\
+         {SUGGESTION}   [[amount]]\n\
+         {SUGGESTION}   name = {name}\n\
+         {SUGGESTION}   column = {name}\n\
+         {SUGGESTION}   low =      # such as 0\n\
+         {SUGGESTION}   high =     # nearer means less noise\n\
+         {SUGGESTION}   step =     # values are rounded to multiples of it; both bounds are multiples\n\
+         {skip}"
+    )
+}
+
+/// A line for the table that is to tell the sums of what may be added up.
+fn sums(drawn: &Drawn, trees: &[Tree]) -> String {
+    let gaps = drawn.gaps();
+    let in_tree = |at: &usize| trees.iter().any(|tree| tree.columns.contains(at));
+    let own = drawn.columns.iter().enumerate().filter(|(at, _)| !in_tree(at));
+    let own = own.filter(|(_, c)| c.domain(gaps).is_ok_and(|domain| may_be_added_up(c, &domain)));
+    let names: Vec<String> = own.map(|(_, c)| quoted(&c.name)).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    format!(
+        "{SUGGESTION} With the amounts above, in each table that is to tell their sums:\n{SUGGESTION}   sum = [{}]\n",
+        names.join(", ")
+    )
 }
 
 /// What to know of a file whose first line may be no names: then the names below are somebody's data.

@@ -7,7 +7,7 @@ use crate::answer::figure::Figure;
 use crate::answer::figure::question::Question;
 use crate::answer::tell::open::Answers;
 use crate::answer::tell::pool::Pooled;
-use crate::cube::{Cube, Cuboid, Level, Quantity, Weighing, required_level};
+use crate::cube::{Cube, Cuboid, Level, Quantity, Summand, Weighing, required_level};
 use crate::render::{ResultCell, ResultTable};
 use crate::sql::{Query, quote_names};
 use std::sync::Arc;
@@ -56,12 +56,16 @@ impl<'a> SumsAsked<'a> {
         Ok(table.rows.iter().flatten().map(half).fold(0.0, f64::max))
     }
 
-    /// The first figure that is a quotient or a product of sums: how exact it is depends on them.
-    pub fn quotient(&self) -> Result<Option<&str>, QueryError> {
+    /// The first figure that is a quotient or a product of sums: how exact it is depends on them. And the number whose squares are asked for, if any are.
+    pub fn quotient(&self) -> Result<Option<(&str, Option<&str>)>, QueryError> {
         let asked = Question::new(&self.query)?;
         let quotient = |figure: &Option<_>| figure.as_ref().is_some_and(Figure::is_ratio);
         let at = asked.figures.iter().position(quotient);
-        Ok(at.and_then(|at| self.query.columns.get(at)).map(|column| column.name()))
+        let squares = self.query.aggregates.iter().find_map(|a| match &a.subject {
+            Summand::Squares(quantity) => Some(quantity.name.as_str()),
+            _ => None,
+        });
+        Ok(at.and_then(|at| self.query.columns.get(at)).map(|column| (column.name(), squares)))
     }
 
     /// The table that tells it, the numbers that are added up over it, and whether its rows are asked for, too. Of a question without quotients.
@@ -143,7 +147,7 @@ mod tests {
         let mean = SumsAsked::read(&cube, std::slice::from_ref(&pay), "t", "SELECT AVG(pay) FROM t")
             .unwrap()
             .unwrap();
-        assert_eq!(mean.quotient().unwrap(), Some("AVG(pay)"));
+        assert_eq!(mean.quotient().unwrap(), Some(("AVG(pay)", None)));
         assert!(SumsAsked::read(&cube, &[pay], "t", "SELECT COUNT(*) FROM t").unwrap().is_none());
     }
 }

@@ -47,6 +47,7 @@ pub(crate) struct Report {
 }
 
 /// Something that is wrong with a column's cells.
+#[derive(PartialEq)]
 pub(crate) struct Problem {
     /// Which column; nothing where it is the row's length.
     pub column: Option<String>,
@@ -167,12 +168,18 @@ pub(crate) fn check<'o>(
         report.problems.push(Problem { column: None, what, rows: 1, first: place(first) });
     }
     for (column, found) in faults.columns.iter().enumerate() {
-        report.problems.extend(found.iter().map(|found| Problem {
-            column: Some(fields.column(column)),
-            what: found.fault.to_string(),
-            rows: found.rows,
-            first: place(found.first),
-        }));
+        for found in found {
+            let problem = Problem {
+                column: Some(fields.column(column)),
+                what: found.fault.to_string(),
+                rows: found.rows,
+                first: place(found.first),
+            };
+            // A column that is read twice, as weights are by themselves and as a factor, has one problem.
+            if !report.problems.contains(&problem) {
+                report.problems.push(problem);
+            }
+        }
     }
     report.count(spec, &kept, taken);
     let conditions = zeros.conditions().map(str::to_owned).zip(impossible);

@@ -1,0 +1,3 @@
+SELECT SUM(pay) FROM pay
+SELECT COUNT(*) FROM pay
+SELECT sex, AVG(pay) FROM pay GROUP BY sex
