@@ -180,7 +180,7 @@ fn what_is_said_to_be_found_is_found() {
         let own = audited(&small(&format!("{key} = \"{budget}\""), ""), releases, 1e-3, 5);
         let cost = detected(&own);
         assert!(cost > own.claim && cost < 2.0 * own.claim, "{own:?}");
-        let dear = small(&format!("{key} = \"{:.6}\"", cost), "");
+        let dear = small(&format!("{key} = \"{cost:.6}\""), "");
         let found = |seed: usize| {
             let dear = audited(&dear, releases, 1e-3, 60 + seed as u64);
             dear.bounds[0].least > own.claim
