@@ -13,7 +13,7 @@ use crate::secret::Charged;
 use crate::secret::count::{CountError, Data};
 use crate::secret::ingest::Rows;
 use crate::secret::measure::MeasureError;
-use crate::secret::noise::Entropy;
+use crate::secret::noise::{Entropy, SEEDS};
 use crate::secret::project::project;
 use crate::spec::Spec;
 use crate::watch::Watch;
@@ -41,14 +41,11 @@ pub(super) fn design(spec: &Spec) -> Option<Result<Designed, DesignError>> {
     }))
 }
 
-/// The stream of the entropy that the public seed is drawn from: no noise ever is.
-const SEED_STREAM: u64 = u64::MAX;
-
 /// The public seed. It comes from the operating system's key by way of a stream of its own, so publishing it says nothing
 /// about the noise for anyone who cannot tell ChaCha20 from a random function.
 pub(super) fn seed(entropy: &Entropy) -> Seed {
     let mut seed = [0; 32];
-    entropy.stream(SEED_STREAM).fill_bytes(&mut seed);
+    entropy.stream(SEEDS).fill_bytes(&mut seed);
     seed
 }
 

@@ -1,4 +1,4 @@
-//! Quantiles that confidence bounds are made of: of χ², and Clopper and Pearson's of a proportion.
+//! Quantiles that confidence bounds are made of: of χ², binomial and hypergeometric laws, and Clopper and Pearson's of a proportion.
 
 /// `P(a, x)`, the regularised lower incomplete gamma function.
 fn gamma_below(a: f64, x: f64) -> f64 {
@@ -85,6 +85,38 @@ pub(super) fn at_most(k: usize, n: usize, alpha: f64) -> f64 {
     1.0 - at_least(n - k, n, alpha)
 }
 
+/// The least number that a binomial law of `n` and `q` stays within with this probability.
+pub(super) fn binomial_quantile(p: f64, n: usize, q: f64) -> usize {
+    let (mut low, mut high) = (0, n);
+    while low < high {
+        let k = (low + high) / 2;
+        let beyond = beta_below(k as f64 + 1.0, (n - k) as f64, q);
+        if beyond <= 1.0 - p { high = k } else { low = k + 1 }
+    }
+    low
+}
+
+/// The probability that of `drawn` out of `all`, of which `marked` are, at least `k` are marked.
+pub(super) fn hypergeometric_above(k: usize, (all, marked, drawn): (usize, usize, usize)) -> f64 {
+    if k as f64 <= marked as f64 * drawn as f64 / all as f64 {
+        return 1.0;
+    }
+    let (k, all, marked, drawn) = (k as f64, all as f64, marked as f64, drawn as f64);
+    if k > marked.min(drawn) {
+        return 0.0;
+    }
+    let choose = |n: f64, k: f64| libm::lgamma(n + 1.0) - libm::lgamma(k + 1.0) - libm::lgamma(n - k + 1.0);
+    let ln = choose(marked, k) + choose(all - marked, drawn - k) - choose(all, drawn);
+    // Beyond the middle each is less than the one before.
+    let (mut term, mut sum, mut at) = (1.0, 1.0, k);
+    while at < marked.min(drawn) && term > 1e-17 * sum {
+        term *= (marked - at) * (drawn - at) / ((at + 1.0) * (all - marked - drawn + at + 1.0));
+        sum += term;
+        at += 1.0;
+    }
+    libm::exp(ln) * sum
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,5 +149,32 @@ mod tests {
         assert!((tail - 0.01).abs() < 1e-9, "{tail}");
         assert!((at_most(33, 40, 0.01) - (1.0 - p)).abs() < 1e-12);
         assert!((at_most(0, 1000, 0.001) - (1.0 - 0.001f64.powf(0.001))).abs() < 1e-12);
+    }
+
+    /// Against sums over all ways to draw.
+    #[test]
+    fn counts_are_those_of_enumeration() {
+        for (n, q, p) in [(40usize, 0.3, 0.9), (12, 0.01, 0.99), (7, 0.5, 0.5)] {
+            let (mut at, mut below, mut want) = ((1.0f64 - q).powi(n as i32), 0.0, None);
+            for i in 0..=n {
+                below += at;
+                want = want.or((below >= p).then_some(i));
+                at *= (n - i) as f64 / (i + 1) as f64 * q / (1.0 - q);
+            }
+            assert_eq!(Some(binomial_quantile(p, n, q)), want, "{n} {q} {p}");
+        }
+        // 5 of 14 are marked: all subsets of 6.
+        for k in 0..=6usize {
+            let subsets = (0u32..1 << 14).filter(|s| s.count_ones() == 6);
+            let (mut all, mut above) = (0u32, 0u32);
+            for subset in subsets {
+                all += 1;
+                above += u32::from((subset & 0b1_1111).count_ones() as usize >= k);
+            }
+            let (found, want) = (hypergeometric_above(k, (14, 5, 6)), f64::from(above) / f64::from(all));
+            // Up to the mean nothing is told apart.
+            let want = if k as f64 <= 30.0 / 14.0 { 1.0 } else { want };
+            assert!((found - want).abs() < 1e-12, "{k}: {found}, not {want}");
+        }
     }
 }

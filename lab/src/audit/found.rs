@@ -1,7 +1,7 @@
 //! One audit: from a plan to bounds of what its releases cost.
 
 use super::normal::{Scatter, epsilon};
-use super::parts::{Dependence, Noises};
+use super::parts::{Dependence, Noises, apart};
 use super::people::{Domain, Person};
 use super::samples::{Column, Maker, Part, Sample, Seeds};
 use super::threshold::{self, Claimed, Told};
@@ -9,7 +9,6 @@ use super::worst::{Pair, Search};
 use margins::cli::Failure;
 use margins::cli::output::figure;
 use margins::exact::Rational;
-use margins::law::normal_upper_quantile as normal;
 use margins::make::PlannedRelease;
 use margins::watch::Watch;
 
@@ -31,7 +30,7 @@ pub(super) struct Bound {
     pub claim: f64,
     pub estimate: Option<f64>,
     pub least: f64,
-    /// The least cost that would have been found.
+    /// The least cost that would have been found, were the noise of all numbers smaller alike: infinite where none would have been. Not every way says it.
     pub detected: Option<f64>,
 }
 
@@ -117,7 +116,7 @@ pub(super) fn audit(
         notes: Vec::new(),
         dependent: false,
     };
-    let scatter = Scatter::of(&data.large());
+    let scatter = Scatter::of(&data.all());
     match squares {
         true => by_covariance(&mut found, &data, &scatter, &domain, effort),
         false => by_parts(&mut found, &data, &maker, &domain, effort),
@@ -217,6 +216,11 @@ impl Datasets {
         [&self.none, &self.one, &self.some, &self.whole]
     }
 
+    /// All of them. What has no scatter here has none in any two that are compared.
+    fn all(&self) -> Vec<&Sample> {
+        self.large().into_iter().chain(&self.steps).collect()
+    }
+
     /// The samples of every two datasets that differ in one unit.
     fn neighbours(&self) -> Vec<(&Sample, &Sample)> {
         let all: Vec<&Sample> = [&self.none, &self.one].into_iter().chain(&self.steps).collect();
@@ -235,18 +239,26 @@ const SHARES: [f64; 3] = [0.5, 0.25, 0.25];
 fn by_covariance(found: &mut Findings, data: &Datasets, scatter: &Scatter, domain: &Domain, effort: &Effort) {
     let rho = |apart: f64| 0.5 * apart * apart;
     let (claim, limit) = (found.claim, (2.0 * found.claim).sqrt());
-    if scatter.least() < 0.5 {
-        found.notes.push(format!(
-            "The noise of some number has a variance of {}: the normal law is no measure of so little noise on whole numbers, and only \
-             thresholds are looked at.",
-            figure(scatter.least())
-        ));
+    let means: Vec<Vec<f64>> = data.all().iter().map(|s| s.means()).collect();
+    let variance = scatter.least(|i| means.iter().any(|m| m[i] != means[0][i]));
+    if variance < 0.5 {
+        let little = match variance {
+            0.0 => "Some number that moves always had the same noise: ".to_owned(),
+            variance => format!("The noise of some number has a variance of {}: ", figure(variance)),
+        };
+        let why = "the normal law is no measure of so little noise on whole numbers, and only thresholds are looked at.";
+        found.notes.push(little + why);
         return;
     }
     let (group, alpha) = (data.group as f64, SHARES[0] * effort.alpha);
     let sizes = (data.none.len(), data.whole.len());
-    let (squared, least) = scatter.bound(&difference(&data.none, &data.whole), sizes, alpha);
-    let detected = scatter.detected(limit * group, sizes, alpha, effort.power) / group;
+    let shift = difference(&data.none, &data.whole);
+    let (squared, least) = scatter.bound(&shift, sizes, alpha);
+    // Numbers that are not looked at, or only in sums, hide a part of the cost. What is seen of it is at least this with the power that is asked for, so
+    // that a cost is found if it is so many times the claim.
+    let seen = (scatter.bound(&shift, sizes, 1.0 - effort.power).1 / group).min(limit);
+    let times = limit / seen;
+    let detected = times * scatter.detected(limit * group, sizes, alpha, effort.power) / group;
     found.bounds.push(Bound {
         way: "covariance and shift of a group".into(),
         what: "ρ",
@@ -275,7 +287,7 @@ fn by_covariance(found: &mut Findings, data: &Datasets, scatter: &Scatter, domai
         claim,
         estimate: None,
         least: rho(each.fold(0.0, f64::max)),
-        detected: Some(rho(scatter.detected(limit, sizes, alpha, effort.power))),
+        detected: Some(rho(times * scatter.detected(limit, sizes, alpha, effort.power))),
     });
 }
 
@@ -329,24 +341,25 @@ fn by_parts(found: &mut Findings, data: &Datasets, maker: &Maker<'_>, domain: &D
         ));
         return;
     }
-    let change = |all: Vec<f64>| -> Vec<f64> {
-        if !steps {
-            return all;
-        }
-        let own = |(x, b): (&f64, &Option<usize>)| x - b.map_or(0.0, |b| all[b]);
-        all.iter().zip(&before).map(own).collect()
+    // Of a copy that was made of another, its step from there.
+    let own = |sample: &Sample, c: usize| -> Vec<f64> {
+        let from = before[c].filter(|_| steps);
+        sample.rows().map(|row| row[c] - from.map_or(0.0, |b| row[b])).collect()
     };
-    let variances: Vec<f64> =
-        noises.columns.iter().map(|c| c.iter().map(|x| x * x).sum::<f64>() / c.len() as f64).collect();
     let added = |(a, b): (&Sample, &Sample), units: f64, alpha: f64, comparisons: usize| {
-        let sigmas = normal(0.25 * alpha / (comparisons * columns.len()) as f64);
-        let each = 1.0 / a.len() as f64 + 1.0 / b.len() as f64;
-        let shift: Vec<f64> = change(difference(a, b)).iter().map(|d| d / units).collect();
-        let short: Vec<f64> = variances.iter().map(|v| sigmas * (v * each).sqrt() / units).collect();
-        // What noise alone may do is no shift.
-        let shift: Vec<f64> =
-            shift.iter().zip(&short).map(|(d, s)| if d.abs() > *s { *d } else { 0.0 }).collect();
-        noises.added(columns, (&shift, &short), (found.claim, 0.5 * alpha, effort.power))
+        let each = 0.5 * alpha / (comparisons * columns.len()) as f64;
+        let (mut shift, mut short) = (vec![0.0; columns.len()], vec![0.0; columns.len()]);
+        for c in 0..columns.len() {
+            let (a, b) = (own(a, c), own(b, c));
+            let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
+            let by = (mean(&b) - mean(&a)).abs();
+            let sure = apart(a, b, each);
+            // What noise alone may do is no shift.
+            if sure > 0.0 {
+                (shift[c], short[c]) = (by / units, (by - sure) / units);
+            }
+        }
+        noises.added(columns, (&shift, &short), 0.5 * alpha)
     };
     let whole = added((&data.none, &data.whole), data.group as f64, 0.75 * alpha, 1);
     let pairs = data.neighbours();
@@ -358,7 +371,7 @@ fn by_parts(found: &mut Findings, data: &Datasets, maker: &Maker<'_>, domain: &D
         claim: found.claim,
         estimate: Some(whole.estimate),
         least: whole.least,
-        detected: Some(whole.detected),
+        detected: Some(noises.detected(&whole, found.claim, effort.power)),
     });
     found.bounds.push(Bound {
         way: format!("the dearest of {} single steps", pairs.len()),
@@ -388,11 +401,17 @@ fn by_thresholds(found: &mut Findings, data: &Datasets, scatter: &Scatter, domai
             if units == 1 { "thresholds, one unit".into() } else { format!("thresholds, {units} units") };
         let what = found.symbol();
         let least = threshold::least(&statistics, claimed, alpha);
-        found.bounds.push(Bound { way, what, claim: found.claim, estimate: None, least, detected: None });
+        let never = |claimed: Claimed, claim: f64| {
+            let most = threshold::most(claimed, data.none.len().max(sample.len()), alpha);
+            (most <= claim).then_some(f64::INFINITY)
+        };
+        let detected = never(claimed, found.claim);
+        found.bounds.push(Bound { way, what, claim: found.claim, estimate: None, least, detected });
         if let (1, Some((epsilon, delta))) = (units, domain.approximate) {
             let least = threshold::least(&statistics, Claimed::Delta(epsilon), alpha);
             let way = format!("the same, at ε = {}", figure(epsilon));
-            found.bounds.push(Bound { way, what: "δ", claim: delta, estimate: None, least, detected: None });
+            let detected = never(Claimed::Delta(epsilon), delta);
+            found.bounds.push(Bound { way, what: "δ", claim: delta, estimate: None, least, detected });
         }
     }
 }

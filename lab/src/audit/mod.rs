@@ -53,7 +53,7 @@ pub(crate) struct Args {
     /// The probability that no bound is too large
     #[arg(long, value_name = "P", default_value_t = 0.999)]
     confidence: f64,
-    /// The probability with which a cost beyond the claim is found, for the last column
+    /// The probability with which a cost beyond the claim is found, were all noise smaller alike: for the last column
     #[arg(long, value_name = "P", default_value_t = 0.9)]
     power: f64,
     /// Print JSON
@@ -103,7 +103,10 @@ fn to_text(found: &Findings, effort: &Effort) -> String {
     text += "\n\n";
     let maybe = |x: Option<f64>| x.map_or(String::new(), figure);
     let line = |b: &found::Bound| {
-        let share = b.detected.map_or(String::new(), |d| percent(d / b.claim - 1.0));
+        let share = b.detected.map_or(String::new(), |d| match d.is_finite() {
+            true => percent(d / b.claim - 1.0),
+            false => "nothing".into(),
+        });
         vec![b.way.clone(), b.what.into(), maybe(b.estimate), figure(b.least), figure(b.claim), share]
     };
     let head = ["", "", "estimate", "at least", "claimed", "found beyond"];
@@ -117,12 +120,27 @@ fn to_text(found: &Findings, effort: &Effort) -> String {
     let end = match found.refuted() {
         true => format!("These releases do not keep what is claimed (confidence {confidence})."),
         false => format!(
-            "No bound is above its claim (confidence {confidence}). A cost so much beyond the claim as the last column says would have been \
-             found with probability {}.",
-            percent(effort.power)
+            "No bound is above its claim (confidence {confidence}). {}",
+            power(found, &percent(effort.power))
         ),
     };
     text + &wrapped(&end, 0) + "\n"
+}
+
+/// What the last column says.
+fn power(found: &Findings, power: &str) -> String {
+    let detected = || found.bounds.iter().filter_map(|b| b.detected);
+    let some =
+        "A cost so much beyond the claim as the last column says would have been found with probability";
+    let none = "no cost is sure to be found, however far beyond the claim.";
+    match (detected().any(f64::is_finite), detected().any(f64::is_infinite)) {
+        (true, false) => format!("{some} {power}, were all noise smaller alike."),
+        (true, true) => {
+            format!("{some} {power}, were all noise smaller alike; where that says nothing, {none}")
+        }
+        (false, true) => format!("Where the last column says nothing, {none}"),
+        (false, false) => "It is not known which cost beyond the claim would have been found.".into(),
+    }
 }
 
 fn to_json(found: &Findings, effort: &Effort) -> Value {
@@ -130,7 +148,7 @@ fn to_json(found: &Findings, effort: &Effort) -> Value {
     let bound = |b: &found::Bound| {
         json!({
             "way": b.way, "of": b.what, "estimate": b.estimate.map(finite), "at_least": finite(b.least), "claimed": b.claim,
-            "would_find": b.detected.map(finite),
+            "would_find": b.detected.map(|d| if d.is_finite() { json!(d) } else { json!("nothing") }),
         })
     };
     json!({

@@ -15,6 +15,8 @@ pub(super) struct Scatter {
     lower: Vec<Vec<f64>>,
     /// What is left of each number when those before it are known; 0 where they determine it.
     left: Vec<f64>,
+    /// Numbers that were always the same.
+    constant: Vec<bool>,
     /// ν.
     freedom: f64,
 }
@@ -60,7 +62,8 @@ impl Scatter {
             left.push(if rest > NOTHING * line[i] { rest } else { 0.0 });
             lower.push(row);
         }
-        Scatter { side, lower, left, freedom }
+        let constant = matrix.iter().map(|line| line.last().is_none_or(|own| *own <= 0.0)).collect();
+        Scatter { side, lower, left, constant, freedom }
     }
 
     /// How many numbers the others do not determine.
@@ -68,8 +71,12 @@ impl Scatter {
         self.left.iter().filter(|d| **d > 0.0).count() as f64
     }
 
-    /// The least variance that is left of a number when all others before it are known.
-    pub(super) fn least(&self) -> f64 {
+    /// The least variance that is left of a number when all others before it are known. Numbers that were always the same count where `moves` says that
+    /// they differ between datasets: noise that is hardly ever there need not be seen.
+    pub(super) fn least(&self, moves: impl Fn(usize) -> bool) -> f64 {
+        if (0..self.side).any(|i| self.constant[i] && moves(i)) {
+            return 0.0;
+        }
         let left = self.left.iter().filter(|d| **d > 0.0);
         left.fold(f64::INFINITY, |least, d| least.min(d / self.freedom))
     }

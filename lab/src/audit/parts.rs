@@ -4,8 +4,11 @@
 //! **Bound.** Of the noises beyond `t` a proportion `p` is beyond `t + h`. A shift of `h` thus changes the probability of being out there by `1/p`, so
 //! every whole step costs at least `−ln p̄ / h`, with `p̄` Clopper and Pearson's upper bound. The noises of one measurement have one law; that noises of
 //! different integers are independent is tested, and nothing is added up where they are not.
+//!
+//! The tests of independence and of shifts hold for every law and for few releases: noise that is hardly ever there is far from a normal law, whatever
+//! the number of releases.
 
-use super::chances::at_most;
+use super::chances::{at_most, binomial_quantile, hypergeometric_above};
 use super::samples::{Column, Sample};
 use margins::law::normal_upper_quantile as normal;
 
@@ -14,17 +17,26 @@ use margins::law::normal_upper_quantile as normal;
 struct Step {
     estimate: f64,
     least: f64,
-    /// The standard error of the estimate, in parts of it.
-    error: f64,
 }
 
 /// What the integers of a release cost alone, added up.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Added {
     pub estimate: f64,
     pub least: f64,
-    /// The least cost that would have been found above the claim with the power that was asked for.
-    pub detected: f64,
+    moved: Vec<Moved>,
+    /// The probability of error of each measurement's step.
+    each: f64,
+}
+
+/// The integers of a measurement that a unit moves.
+#[derive(Debug, Clone)]
+struct Moved {
+    columns: Vec<usize>,
+    /// What a whole step of one of them costs, by the estimate.
+    step: f64,
+    /// How far they surely move together.
+    sure: f64,
 }
 
 /// Two numbers of a release whose noises are not independent.
@@ -40,6 +52,10 @@ pub(super) struct Noises {
     pub columns: Vec<Vec<f64>>,
     /// How far from its true place the middle of a column may be.
     unsure: Vec<f64>,
+    /// Where two releases of one dataset stand one after the other; no release stands in two of these.
+    pairs: Vec<usize>,
+    /// How many releases the smallest sample has.
+    fewest: usize,
 }
 
 impl Noises {
@@ -47,19 +63,21 @@ impl Noises {
     pub(super) fn of(samples: &[&Sample]) -> Noises {
         let width = samples.first().map_or(0, |s| s.width);
         let (mut columns, mut unsure) = (vec![Vec::new(); width], vec![0.0f64; width]);
+        let (mut pairs, mut begin) = (Vec::new(), 0);
         for sample in samples {
+            pairs.extend((begin + 1..begin + sample.len()).step_by(2).map(|second| second - 1));
+            begin += sample.len();
             let (means, n) = (sample.means(), sample.len() as f64);
             for (c, &mean) in means.iter().enumerate() {
                 let own = || sample.rows().map(|row| row[c]);
                 let variance = own().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
-                // Counts are whole, and so are the middles of their noises.
-                let error = 5.0 * (variance / n).sqrt();
-                let (middle, error) = if error < 0.5 { (mean.round(), 0.0) } else { (mean, error) };
+                let error = off(variance, n);
                 unsure[c] = unsure[c].max(error);
+                let middle = if error == 0.0 { mean.round() } else { mean };
                 columns[c].extend(own().map(|x| x - middle));
             }
         }
-        Noises { columns, unsure }
+        Noises { columns, unsure, pairs, fewest: samples.iter().map(|s| s.len()).min().unwrap_or(0) }
     }
 
     /// The same, with each number of a copy replaced by its step from the copy before.
@@ -68,37 +86,43 @@ impl Noises {
             None => own.clone(),
             Some(b) => own.iter().zip(&self.columns[*b]).map(|(x, y)| x - y).collect(),
         };
-        Noises { columns: self.columns.iter().zip(before).map(step).collect(), unsure: self.unsure.clone() }
+        let columns = self.columns.iter().zip(before).map(step).collect();
+        Noises { columns, unsure: self.unsure.clone(), pairs: self.pairs.clone(), fewest: self.fewest }
     }
 
-    /// The two columns that depend on each other most, if any do: beyond what independent ones reach with probability `alpha`.
+    /// The two columns that depend on each other most, if any do: beyond what independent ones reach with probability `alpha`, whatever their laws.
+    ///
+    /// **Proof.** Let `d` be how far two releases of one dataset are apart in one column, and `e` in the other. If the columns are independent, the two
+    /// releases may change places in one column alone: that is as likely, and turns the sign of `d·e`. So, given all sizes, the signs of the
+    /// products are independent and fair, and `Σde` is beyond `t·√Σd²e²` with probability `2·exp(−t²/2)` at most (Hoeffding 1963). What is made of a
+    /// number first (its size; a cut) depends on its column's numbers, but not on their order.
     pub(super) fn dependence(&self, alpha: f64) -> Option<Dependence> {
-        let count = self.columns.first().map_or(0, Vec::len) as f64;
-        let standard = |column: Vec<f64>| -> Option<Vec<f64>> {
-            let mean = column.iter().sum::<f64>() / count;
-            let variance = column.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / count;
-            let scale = variance.sqrt();
-            (scale > 0.0).then(|| column.iter().map(|x| (x - mean) / scale).collect())
-        };
         let spread = |column: &Vec<f64>| {
-            let mean = column.iter().map(|x| x.abs()).sum::<f64>() / count;
+            let mean = column.iter().map(|x| x.abs()).sum::<f64>() / column.len() as f64;
             // Far ones count as three times as far as the mean, so that few releases decide nothing.
-            let cut = move |x: f64| x.clamp(-3.0 * mean, 3.0 * mean);
-            let plain: Vec<f64> = column.iter().map(|&x| cut(x)).collect();
-            let sizes: Vec<f64> = plain.iter().map(|x| x.abs()).collect();
-            [standard(plain), standard(sizes)]
+            let cut = |at: usize| column[at].clamp(-3.0 * mean, 3.0 * mean);
+            let apart = |of: &dyn Fn(f64) -> f64| -> Vec<f64> {
+                self.pairs.iter().map(|&at| of(cut(at)) - of(cut(at + 1))).collect()
+            };
+            [apart(&|x| x), apart(&f64::abs)]
         };
-        let all: Vec<[Option<Vec<f64>>; 2]> = self.columns.iter().map(spread).collect();
-        let pairs = (all.len() * all.len().saturating_sub(1)) as f64;
-        let limit = normal(0.5 * alpha / pairs.max(1.0)) / count.sqrt();
-        let mut worst: Option<Dependence> = None;
+        let all: Vec<[Vec<f64>; 2]> = self.columns.iter().map(spread).collect();
+        // Of every two columns the noises and their sizes.
+        let tests = (all.len() * all.len().saturating_sub(1)).max(1) as f64;
+        let mut limit = (2.0 * libm::log(2.0 * tests / alpha)).sqrt();
+        let mut worst = None;
         for (i, own) in all.iter().enumerate() {
             for (j, other) in all.iter().enumerate().take(i) {
                 for (a, b) in own.iter().zip(other) {
-                    let (Some(a), Some(b)) = (a, b) else { continue };
-                    let correlation = a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>() / count;
-                    if correlation.abs() > worst.map_or(limit, |w| w.correlation.abs()) {
-                        worst = Some(Dependence { columns: (j, i), correlation });
+                    let (mut sum, mut squares) = (0.0, 0.0);
+                    for product in a.iter().zip(b).map(|(d, e)| d * e) {
+                        sum += product;
+                        squares += product * product;
+                    }
+                    if squares > 0.0 && sum.abs() > limit * squares.sqrt() {
+                        limit = sum.abs() / squares.sqrt();
+                        let size = |all: &Vec<f64>| all.iter().map(|x| x * x).sum::<f64>().sqrt();
+                        worst = Some(Dependence { columns: (j, i), correlation: sum / (size(a) * size(b)) });
                     }
                 }
             }
@@ -131,38 +155,119 @@ impl Noises {
         let each = single.iter().flat_map(|&from| [ends(from, 1.0), ends(from, -1.0)]);
         let least = each.map(|(n, k)| least(n, k, alpha / 12.0)).fold(least(n, k, 0.5 * alpha), f64::max);
         let p = (k as f64).max(0.5) / n.max(1) as f64;
-        let error = ((1.0 - p) / (p * n.max(1) as f64)).sqrt() / -libm::log(p).min(-1e-9);
-        Step { estimate: -libm::log(p) / wide, least: least.max(0.0), error }
+        Step { estimate: -libm::log(p) / wide, least: least.max(0.0) }
     }
 
-    /// What integers cost that differ so between two datasets, at least by `short`, between each of which and the other there are `group` units.
-    pub(super) fn added(
-        &self,
-        columns: &[Column],
-        shift: (&[f64], &[f64]),
-        (claim, alpha, power): (f64, f64, f64),
-    ) -> Added {
+    /// What [`Noises::step`] finds at the least with this power, were the noises of `of` so that a whole step costs `rate`.
+    fn reach(&self, of: &[usize], rate: f64, alpha: f64, power: f64) -> f64 {
+        let ratio = libm::exp(-rate);
+        let count: f64 = of.iter().map(|&c| self.columns[c].len() as f64).sum();
+        let scale = (2.0 * ratio / (1.0 - ratio * ratio)).max(0.5);
+        let wide = (1.6 * scale).round().max(1.0);
+        let unsure = off(2.0 * ratio / ((1.0 - ratio) * (1.0 - ratio)), self.fewest as f64).ceil();
+        let beyond = |from: f64| libm::exp(-rate * from) / (1.0 + ratio);
+        let there = beyond(unsure) + beyond(unsure.max(1.0));
+        let n = count * there - normal(1.0 - power) * (count * there * (1.0 - there).max(0.0)).sqrt();
+        if n < 1.0 {
+            return 0.0;
+        }
+        let k = binomial_quantile(power, n as usize, libm::exp(-rate * wide));
+        -libm::log(at_most(k, n as usize, 0.5 * alpha)) / wide
+    }
+
+    /// What integers cost that differ so between two datasets, at least by the difference without `short`: with an error of probability `alpha` at most.
+    pub(super) fn added(&self, columns: &[Column], shift: (&[f64], &[f64]), alpha: f64) -> Added {
         let (difference, short) = shift;
         let mut parts: Vec<usize> = columns.iter().map(|c| c.part).collect();
         parts.dedup();
         let moved = |c: &usize| (difference[*c].abs() - short[*c]).max(0.0);
-        let of = |part: usize| (0..columns.len()).filter(|&c| columns[c].part == part).collect::<Vec<_>>();
-        let parts: Vec<Vec<usize>> =
-            parts.into_iter().map(of).filter(|p| p.iter().any(|c| moved(c) > 0.0)).collect();
-        let each = alpha / parts.len().max(1) as f64;
-        let sigmas = normal(0.5 * each) + normal(1.0 - power);
-        let mut added = Added { estimate: 0.0, least: 0.0, detected: 0.0 };
-        for part in &parts {
-            let step = self.step(part, each);
-            let way: f64 = part.iter().map(|&c| difference[c].abs()).filter(|d| *d > 0.0).sum();
-            let sure: f64 = part.iter().map(moved).sum();
-            added.estimate += step.estimate * way;
-            added.least += step.least * sure;
-            // As if each part had its share of a cost that is just found.
-            added.detected += step.estimate * sure * (1.0 - sigmas * step.error).max(0.0);
+        let mut added =
+            Added { estimate: 0.0, least: 0.0, moved: Vec::new(), each: alpha / parts.len().max(1) as f64 };
+        for part in parts {
+            let own: Vec<usize> = (0..columns.len()).filter(|&c| columns[c].part == part).collect();
+            let sure: f64 = own.iter().map(moved).sum();
+            if sure > 0.0 {
+                let step = self.step(&own, added.each);
+                added.estimate += step.estimate * own.iter().map(|&c| difference[c].abs()).sum::<f64>();
+                added.least += step.least * sure;
+                added.moved.push(Moved { columns: own, step: step.estimate, sure });
+            }
         }
-        added.detected =
-            if added.detected > 0.0 { claim * added.estimate / added.detected } else { f64::INFINITY };
         added
     }
+
+    /// The least cost from which on every one is found above the claim with this power, were all noises smaller alike; infinite where there is none, because
+    /// noise that is never seen looks alike however little there is.
+    pub(super) fn detected(&self, added: &Added, claim: f64, power: f64) -> f64 {
+        // By chance an estimate may be above the claim: then the claim is what there is.
+        let own = (claim / added.estimate.max(1e-300)).min(1.0);
+        let found = |times: f64| {
+            let one = |m: &Moved| m.sure * self.reach(&m.columns, own * times * m.step, added.each, power);
+            added.moved.iter().map(one).sum::<f64>() > claim
+        };
+        let at = |i: i32| libm::pow(1.1, f64::from(i));
+        let Some(last) = (0..=TIMES).rev().find(|&i| !found(at(i))).filter(|&i| i < TIMES) else {
+            return if found(1.0) { claim } else { f64::INFINITY };
+        };
+        let (mut low, mut high) = (at(last), at(last + 1));
+        for _ in 0..10 {
+            let middle = 0.5 * (low + high);
+            if found(middle) { high = middle } else { low = middle }
+        }
+        claim * high
+    }
+}
+
+/// Costs up to `1.1^TIMES` times the claim are tried: some thousand times.
+const TIMES: i32 = 73;
+
+/// How far the middle of a sample may be from that of its law. Counts are whole, and so are the middles of their noises: 0 where one number is left.
+fn off(variance: f64, releases: f64) -> f64 {
+    let error = 5.0 * (variance / releases).sqrt();
+    if error < 0.5 { 0.0 } else { error }
+}
+
+/// How far the second of two samples, sorted, is surely beyond the first: a whole number that is too large with probability `alpha` at most, whatever the
+/// law of the noise, where both have one law and whole middles.
+///
+/// **Proof.** Were it `d`, then with `d` taken off the second sample all orders of both together would be as likely: of the greatest numbers, as many as
+/// the second sample has, a hypergeometric number is the second's. Of equal numbers the first's are taken first, which only lowers it. So
+/// `d` is refused with probability `alpha` at most. Who refuses a distance refuses all that are less: the fewer are taken off, the
+/// higher the second sample ranks.
+fn beyond(first: &[f64], second: &[f64], alpha: f64) -> f64 {
+    let (all, top) = (first.len() + second.len(), second.len());
+    let refused = |d: f64| {
+        // The j-th greatest of the second is among the top if not too many stand before it.
+        let among = |j: usize| {
+            let own = second[second.len() - 1 - j] - d;
+            first.len() - first.partition_point(|x| *x < own) + j < top
+        };
+        let (mut low, mut high) = (0, second.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            if among(middle) { low = middle + 1 } else { high = middle }
+        }
+        hypergeometric_above(low, (all, second.len(), top)) <= alpha
+    };
+    if !refused(0.0) {
+        return 0.0;
+    }
+    let (mut low, mut high) = (0.0, 1.0);
+    while refused(high) {
+        (low, high) = (high, 2.0 * high);
+    }
+    while high - low > 1.0 {
+        let middle = (0.5 * (low + high)).floor();
+        if refused(middle) { low = middle } else { high = middle }
+    }
+    high
+}
+
+/// How far two samples are surely apart, in either direction.
+pub(super) fn apart(mut first: Vec<f64>, mut second: Vec<f64>, alpha: f64) -> f64 {
+    first.sort_by(f64::total_cmp);
+    second.sort_by(f64::total_cmp);
+    let turned = |all: &[f64]| -> Vec<f64> { all.iter().rev().map(|x| -x).collect() };
+    let up = beyond(&first, &second, 0.5 * alpha);
+    if up > 0.0 { up } else { beyond(&turned(&first), &turned(&second), 0.5 * alpha) }
 }

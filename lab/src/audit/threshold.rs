@@ -39,6 +39,12 @@ impl Claimed {
     }
 }
 
+/// No bound is above this, were two datasets told apart by every one of so many releases, half of which are counted.
+pub(super) fn most(claimed: Claimed, releases: usize, alpha: f64) -> f64 {
+    let n = releases - releases / 2;
+    claimed.least(at_least(n, n, 0.5 * alpha), at_most(0, n, 0.5 * alpha))
+}
+
 /// What a statistic says of the releases of two datasets.
 pub(super) type Told = [Vec<f64>; 2];
 

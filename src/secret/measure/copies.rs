@@ -16,7 +16,7 @@ use crate::exact::Rational;
 use crate::plan::{Mode, Noise, Plan, Subject};
 #[cfg(feature = "faults")]
 use crate::planted::{self, Planted};
-use crate::secret::noise::{Entropy, NoiseError, Sampler, Step, uniform};
+use crate::secret::noise::{Entropy, NoiseError, SEEDS, Sampler, Step, uniform};
 use zeroize::Zeroizing;
 
 /// The plans of all copies of a measuring, the most precise first; one plan that is no copy stands for itself.
@@ -67,8 +67,8 @@ pub(super) struct Drawn {
     centres: Zeroizing<Vec<i64>>,
 }
 
-/// The stream of the first copy's centre; those of the others are before it. The one after it is that of public seeds.
-const CENTRES: u64 = u64::MAX - 1;
+/// The stream of the first copy's centre; those of the others are before it.
+const CENTRES: u64 = SEEDS - 1;
 
 impl Drawn {
     pub(super) fn new(copies: Copies, entropy: &Entropy) -> Result<Drawn, MeasureError> {
@@ -138,7 +138,12 @@ fn stream(plan: &Plan, copy: usize, (index, slice): (usize, usize)) -> u64 {
     #[cfg(feature = "faults")]
     let index = if planted::on(Planted::Reused) { 0 } else { index };
     let of_a_copy = plan.measured().max(plan.rows().measurements.len() + 1);
-    SLICES_APART * slice as u64 + copy as u64 * of_a_copy as u64 + index as u64
+    number(of_a_copy as u64, copy as u64, (index as u64, slice as u64))
+}
+
+/// Its number, where each copy has so many.
+fn number(of_a_copy: u64, copy: u64, (index, slice): (u64, u64)) -> u64 {
+    SLICES_APART * slice + copy * of_a_copy + index
 }
 
 /// The law of a measurement's own noise, that of a nested copy's first layer.
@@ -205,4 +210,53 @@ fn step(
         }
     };
     added.map(|()| noisy).ok_or(overflow)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::copies::MAX_RECIPIENTS;
+    use crate::plan::limits::{MAX_CELLS, MAX_MEASUREMENTS};
+    use std::collections::BTreeSet;
+
+    /// Copies, measurements and slices at their extremes and beside them: numbers rise with slice, copy and measurement in turn, so that no two are
+    /// one, and all are below those of centres and public seeds.
+    #[test]
+    fn no_stream_has_two_uses() {
+        let copies = MAX_RECIPIENTS as u64;
+        // A slice has about 2^20 cells, or one group of siblings that has more.
+        let slices = 1u64 << 16;
+        assert!(slices >= 4 * (MAX_CELLS >> 20));
+        // The last: the most that rows may have, in each of 4096 channels.
+        for of_a_copy in [1, 2, 3, MAX_MEASUREMENTS as u64 + 1, 4096 * MAX_MEASUREMENTS as u64] {
+            let (first, last) = (|slice| number(of_a_copy, 0, (0, slice)), of_a_copy - 1);
+            for copy in [0, 1, 2, copies - 2] {
+                for slice in [0, 1, slices - 1] {
+                    let (end, next) =
+                        (number(of_a_copy, copy, (last, slice)), number(of_a_copy, copy + 1, (0, slice)));
+                    assert_eq!(next, end + 1, "copy {copy} of {of_a_copy}");
+                    assert_eq!(end - number(of_a_copy, copy, (0, slice)), last);
+                }
+            }
+            for slice in [0, 1, 2, slices - 2] {
+                let end = number(of_a_copy, copies - 1, (last, slice));
+                assert!(end < first(slice + 1), "slice {slice} of {of_a_copy}");
+            }
+            // The centre of copy k has the stream CENTRES − k.
+            assert!(number(of_a_copy, copies - 1, (last, slices - 1)) < CENTRES - copies);
+            let at = |n: u64| [0, 1, n / 2, n.saturating_sub(2), n - 1].into_iter().filter(move |i| *i < n);
+            let mut all: BTreeSet<u64> = (0..copies).map(|k| CENTRES - k).chain([SEEDS]).collect();
+            let mut uses = all.len();
+            let unique = |n: u64| at(n).collect::<BTreeSet<u64>>();
+            for copy in unique(copies) {
+                for index in unique(of_a_copy) {
+                    for slice in unique(slices) {
+                        all.insert(number(of_a_copy, copy, (index, slice)));
+                        uses += 1;
+                    }
+                }
+            }
+            assert_eq!(all.len(), uses, "{of_a_copy}");
+        }
+    }
 }

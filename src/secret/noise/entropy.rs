@@ -7,6 +7,9 @@ use rand_chacha::ChaCha20Rng;
 use std::fmt;
 use zeroize::Zeroizing;
 
+/// The stream that public seeds are drawn from: no noise ever is.
+pub(crate) const SEEDS: u64 = u64::MAX;
+
 /// The secret key of a release's noise. It cannot be copied, stored or printed, and is wiped when dropped.
 ///
 /// **Guarantee.** Streams of different numbers are independent for anyone who cannot tell ChaCha20 from a random

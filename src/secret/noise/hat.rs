@@ -84,8 +84,10 @@ impl Hat {
 
     /// The hat of a law: its own when the scale is small, otherwise one that all scales share.
     pub(super) fn of(law: &Law) -> Arc<Hat> {
-        static GAUSSIAN: LazyLock<Arc<Hat>> = LazyLock::new(|| Arc::new(Hat::shared(Noise::Gaussian)));
-        static LAPLACE: LazyLock<Arc<Hat>> = LazyLock::new(|| Arc::new(Hat::shared(Noise::Laplace)));
+        static GAUSSIAN: LazyLock<Arc<Hat>> =
+            LazyLock::new(|| Arc::new(Hat::shared(Noise::Gaussian, Grain::FULL)));
+        static LAPLACE: LazyLock<Arc<Hat>> =
+            LazyLock::new(|| Arc::new(Hat::shared(Noise::Laplace, Grain::FULL)));
         if Hat::width(law) < SHARED_FROM {
             return Arc::new(Hat::own(law, Grain::FULL));
         }
@@ -110,7 +112,7 @@ impl Hat {
     /// `w ≥ scale/32` bounds the law at `kw` from above by its value at k/32 scales. From below: w is the least
     /// whole number with `32w ≥ ⌈scale⌉`, so `scale ≥ 32(w−1)` and `(k+1)w` is at most `(k+1)/32` scales
     /// times `w/(w−1) ≤ 4096/4095`.
-    fn shared(noise: Noise) -> Hat {
+    pub(super) fn shared(noise: Noise, grain: Grain) -> Hat {
         // γ·2^62 at num/den scales, rounded down.
         let gamma = |num: u64, den: u64| {
             let (num, den) = (u128::from(num), u128::from(den));
@@ -119,7 +121,7 @@ impl Hat {
                 Noise::Laplace => (num << exp::FRACTION) / den,
             }
         };
-        Hat::build(noise, Grain::FULL, |k, _| {
+        Hat::build(noise, grain, |k, _| {
             let high = exp::enclose(gamma(k, PER_SCALE), exp::SLACK).1;
             let end = gamma((k + 1) * SHARED_FROM, PER_SCALE * (SHARED_FROM - 1));
             (exp::enclose(end, exp::SLACK).0, high)

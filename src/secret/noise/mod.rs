@@ -24,6 +24,7 @@ mod step;
 mod reference;
 
 pub use entropy::Entropy;
+pub(crate) use entropy::SEEDS;
 pub use sampler::Sampler;
 pub(crate) use step::{Step, uniform};
 

@@ -171,7 +171,14 @@ mod tests {
             let c = u128::from(*rung.siblings.iter().max().unwrap());
             assert_eq!(rung_norm(&rung, m) * c, m * m * (c - 1), "{:?}", rung.siblings);
         }
-        // Awkward sizes: a power of two, within 1e-4 of the projection's price.
+        // Awkward sizes: the shortest of all whole vectors, tried one by one. It is longer than m²(1 − 1/c).
+        let awkward = rung(vec![61, 67, 71]);
+        assert_eq!(rung_scale(&awkward), 8192);
+        let length = |c: u128, r: u128| (8192 - r).pow(2) + (c - 1) * r * r;
+        let shortest = |c: u128| (0..=8192).map(|r| length(c, r)).min().unwrap();
+        assert_eq!(rung_norm(&awkward, 8192), [61, 67, 71].map(shortest).into_iter().max().unwrap());
+        assert_eq!((rung_norm(&awkward, 8192), 8192 * 8192 * 70 / 71), (66_163_679, 66_163_668));
+        // A power of two, within 1e-4 of the projection's price.
         let rung = rung(vec![97, 89, 83]);
         let m = rung_scale(&rung);
         assert!(m.is_power_of_two());

@@ -75,14 +75,15 @@ fn bounds_of_tails_are_too_large_as_seldom_as_they_say() {
             let sample = Sample::new(2, (0..n).flat_map(draw).collect());
             let noises = Noises::of(&[&sample]);
             let dependent = noises.dependence(alpha).is_some();
-            (noises.added(&columns, (&[1.0, 1.0], &[0.0, 0.0]), (1.5 / scale, alpha, power)), dependent)
+            let added = noises.added(&columns, (&[1.0, 1.0], &[0.0, 0.0]), alpha);
+            (added.least, noises.detected(&added, 1.5 / scale, power), dependent)
         };
         let claim = 1.5 / scale;
-        let (one, depends) = added(&mut dice, 1.0);
+        let (least, detected, depends) = added(&mut dice, 1.0);
         dependent += usize::from(depends);
-        wrong += usize::from(one.least > claim);
-        tenth += usize::from(8.0 / 7.0 * one.least > claim);
-        found += usize::from(added(&mut dice, one.detected / claim).0.least > claim);
+        wrong += usize::from(least > claim);
+        tenth += usize::from(8.0 / 7.0 * least > claim);
+        found += usize::from(added(&mut dice, detected / claim).0 > claim);
     }
     assert!(near(wrong, runs, alpha) < 1.0, "{wrong} of {runs}");
     assert!(near(tenth, runs, alpha) > 1.0, "a bound that is a seventh too large would pass: {tenth}");

@@ -3,6 +3,7 @@
 mod calibrated;
 mod families;
 mod planted;
+mod rare;
 
 use super::found::{Effort, Findings, audit};
 use super::samples::Seeds;

@@ -66,7 +66,7 @@ fn noise_a_tenth_too_small() {
 #[test]
 fn one_row_is_charged_instead_of_three() {
     let unit = "unit = { column = \"who\", max_rows = 3 }\n";
-    caught(Planted::OneRow, &spec(&format!("{unit}{RHO}"), TWO), tries(130, 1000));
+    caught(Planted::OneRow, &spec(&format!("{unit}{RHO}"), TWO), tries(230, 1000));
     caught(Planted::OneRow, &spec(&format!("{unit}{EPSILON}"), TWO), tries(200, 1000));
 }
 
@@ -79,7 +79,7 @@ fn a_measurement_that_is_not_charged() {
 
 #[test]
 fn noise_that_two_tables_share() {
-    let found = caught(Planted::Reused, &spec(&format!("{ROW}{RHO}"), TWO), tries(120, 1000));
+    let found = caught(Planted::Reused, &spec(&format!("{ROW}{RHO}"), TWO), tries(230, 1000));
     assert!(above(&found)[0].starts_with("covariance"), "{found:?}");
     let found = caught(Planted::Reused, &spec(&format!("{ROW}{EPSILON}"), TWO), tries(200, 1000));
     assert!(found.dependent, "{found:?}");

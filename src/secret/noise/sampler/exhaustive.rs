@@ -83,67 +83,111 @@ fn small(noise: Noise, scale: &str) -> Sampler {
     sampler
 }
 
-/// The integer that a first word points at, and the step of its tail; in a tail it may leave the step to so many heads.
-fn point(hat: &Hat, word: u64, heads: Option<u64>) -> Option<(i64, bool)> {
+/// A hat of few bits that all large scales share, over wide blocks.
+fn small_and_shared(noise: Noise, scale: &str) -> Sampler {
+    let law = Law::new(noise, scale.parse().unwrap()).unwrap();
+    let sampler = Sampler::assemble(law, Arc::new(Hat::shared(noise, Grain { blocks: 16, bits: 13 })));
+    assert!(sampler.width > NARROW);
+    sampler
+}
+
+/// The block and side that a first word points at, and whether coins decide its step of the tail; these may be so many heads.
+fn point(hat: &Hat, word: u64, heads: Option<u64>) -> Option<(u64, u64, bool)> {
     let own = word & (COLUMNS as u64 - 1);
     let (unit, column) = ((word >> COLUMN_BITS) & hat.mask, hat.columns[own as usize]);
     let (block, height) = match unit < column.split {
         true => (own, unit),
         false => (column.other, unit.wrapping_add(column.lift)),
     };
-    let (k, side, c) = (block >> 1, (block & 1) as i64, height / hat.tail_height);
+    let (k, c) = (block >> 1, height / hat.tail_height);
     let by_coins = k == hat.blocks && c >= hat.tail_step;
-    let x = match heads {
+    let k = match heads {
         _ if k > hat.blocks => return None,
         _ if k < hat.blocks => k,
         Some(heads) if by_coins => hat.blocks + (1 + heads) * hat.tail_step + c % hat.tail_step,
         _ => hat.blocks + c % hat.tail_step,
     };
-    Some((x as i64 ^ -side, by_coins))
+    Some((k, block & 1, by_coins))
+}
+
+/// Every first word, at one place of its block, which the words `at` choose: each integer there has its probability.
+fn lists_the_law(sampler: &Sampler, (noise, scale): (Noise, &str), (place, at): (u64, &[u64])) {
+    // Of each integer: what surely is it, what is left open, and the weight of its one unit; in parts of 2^−STEPS of a unit of the hat.
+    let mut seen = BTreeMap::<i64, (u64, u64, u64)>::new();
+    let integer = |k: u64, side: u64| (k * sampler.width + place) as i64 ^ -(side as i64);
+    let words = |first: u64, coins: &[u64]| [&[first], at, coins].concat();
+    let mut outcome = |words: &[u64], x: i64, weight: u64| {
+        let mut bits = script(words);
+        let drawn = sampler.attempt(&mut bits);
+        let (sure, open, unit) = seen.entry(x).or_default();
+        *unit = weight;
+        match drawn {
+            _ if bits.asked_for_more() => *open += weight,
+            Some(drawn) => {
+                assert_eq!(drawn, x);
+                *sure += weight;
+            }
+            None => {}
+        }
+    };
+    for word in 0..1u64 << 13 {
+        match point(&sampler.hat, word, None) {
+            None => assert_eq!(sampler.attempt(&mut script(&words(word, &[]))), None),
+            Some((k, side, false)) => outcome(&words(word, &[]), integer(k, side), 1 << STEPS),
+            // j heads and a tail: 2^−(j+1).
+            Some((_, _, true)) => (0..STEPS).for_each(|j| {
+                let (k, side, _) = point(&sampler.hat, word, Some(j.into())).unwrap();
+                outcome(&words(word, &[(1 << j) - 1]), integer(k, side), 1 << (STEPS - 1 - j));
+            }),
+        }
+    }
+    let far = sampler.hat.blocks + sampler.hat.tail_step * u64::from(STEPS + 1);
+    // The tail is reached, and by no integer beyond its last step listed.
+    let all = (0..far).flat_map(|k| [0, 1].map(|side| integer(k, side)));
+    assert!(seen.contains_key(&integer(far - 1, 0)), "{scale}");
+    let mut listed = 0;
+    for x in all {
+        let exact =
+            law(noise, scale.parse().unwrap(), x.unsigned_abs()) * real(sampler.hat.multiplier.into());
+        let found = seen.get(&x);
+        listed += usize::from(found.is_some());
+        let (sure, open, unit) = found.copied().unwrap_or((0, 0, 1));
+        let exact = whole(&exact, STEPS as usize);
+        let (low, high) = (UBig::from(sure), UBig::from(sure + open));
+        assert!(low <= exact && exact <= high, "{noise:?} {scale}: {x} has {low} to {high}, not {exact}");
+        assert!(open <= unit, "{noise:?} {scale}: {x} has more than a unit open");
+    }
+    assert_eq!(listed, seen.len(), "{scale}");
 }
 
 #[test]
 fn every_first_word_of_a_small_hat() {
     for (noise, scale) in CASES {
-        let sampler = small(noise, scale);
-        // Of each integer: what surely is it, what is left open, and the weight of its one unit; in parts of 2^−STEPS of a unit of the hat.
-        let mut seen = BTreeMap::<i64, (u64, u64, u64)>::new();
-        let mut outcome = |words: &[u64], x: i64, weight: u64| {
-            let mut bits = script(words);
-            let drawn = sampler.attempt(&mut bits);
-            let (sure, open, unit) = seen.entry(x).or_default();
-            *unit = weight;
-            match drawn {
-                _ if bits.asked_for_more() => *open += weight,
-                Some(drawn) => {
-                    assert_eq!(drawn, x);
-                    *sure += weight;
-                }
-                None => {}
-            }
-        };
-        for word in 0..1u64 << 13 {
-            match point(&sampler.hat, word, None) {
-                None => assert_eq!(sampler.attempt(&mut script(&[word])), None),
-                Some((x, false)) => outcome(&[word], x, 1 << STEPS),
-                // j heads and a tail: 2^−(j+1).
-                Some((_, true)) => (0..STEPS).for_each(|j| {
-                    let x = point(&sampler.hat, word, Some(j.into())).map_or(0, |(x, _)| x);
-                    outcome(&[word, (1 << j) - 1], x, 1 << (STEPS - 1 - j));
-                }),
-            }
-        }
-        let far = (sampler.hat.blocks + sampler.hat.tail_step * u64::from(STEPS + 1)) as i64;
-        // The tail is reached, and by no integer beyond its last step listed.
-        assert!(seen.keys().all(|x| (-far..far).contains(x)) && seen.contains_key(&(far - 1)), "{scale}");
-        for x in -far..far {
-            let exact =
-                law(noise, scale.parse().unwrap(), x.unsigned_abs()) * real(sampler.hat.multiplier.into());
-            let (sure, open, unit) = seen.get(&x).copied().unwrap_or((0, 0, 1));
-            let exact = whole(&exact, STEPS as usize);
-            let (low, high) = (UBig::from(sure), UBig::from(sure + open));
-            assert!(low <= exact && exact <= high, "{noise:?} {scale}: {x} has {low} to {high}, not {exact}");
-            assert!(open <= unit, "{noise:?} {scale}: {x} has more than a unit open");
+        lists_the_law(&small(noise, scale), (noise, scale), (0, &[]));
+    }
+}
+
+/// Of wide blocks those words that have just this place: there are as many of each.
+fn words_of(place: u64, width: u64) -> std::ops::RangeInclusive<u64> {
+    let (t, w) = (u128::from(place), u128::from(width));
+    let first = ((t << 64) + (1 << 64) % w).div_ceil(w);
+    let last = (((t + 1) << 64) - 1) / w;
+    first.try_into().unwrap()..=last.try_into().unwrap()
+}
+
+/// The least width that shares a hat, and the largest: at the ends of a block and in the middle.
+#[test]
+fn every_first_word_of_a_small_hat_that_is_shared() {
+    for (noise, scale) in [
+        (Noise::Laplace, "131041"),
+        (Noise::Laplace, "1099511627775"),
+        (Noise::Gaussian, "17171743681"),
+        (Noise::Gaussian, "20282409603651670423947251286016"),
+    ] {
+        let sampler = small_and_shared(noise, scale);
+        for place in [0, 1, sampler.width / 2, sampler.width - 1] {
+            let at = *words_of(place, sampler.width).start();
+            lists_the_law(&sampler, (noise, scale), (place, &[at]));
         }
     }
 }
@@ -193,6 +237,58 @@ fn every_place_in_a_block_has_as_many_words() {
         let kept = (0..1u64 << 16).filter_map(|high| sampler.attempt(&mut script(&[high << 48])));
         kept.for_each(|x| seen[x as usize] += 1);
         assert!(seen.iter().all(|n| *n == (1 << 16) / width as u32), "{scale}: {seen:?}");
+    }
+}
+
+/// No statistic sees 2^64 modulo a width; counting does. Places `t` belong to words `v` with `t·2^64 + r ≤ v·w < (t + 1)·2^64`: where `r` is that remainder
+/// a stretch of a whole multiple of `w`, and so as many `v` for each.
+#[test]
+fn every_place_in_a_wide_block_has_as_many_words() {
+    for (noise, scale) in [
+        (Noise::Laplace, "8193"),
+        (Noise::Laplace, "100000"),
+        (Noise::Laplace, "131040"),
+        (Noise::Laplace, "131041"),
+        (Noise::Laplace, "262113"),
+        (Noise::Laplace, "1099511627775"),
+        (Noise::Laplace, "1099511627683"),
+        (Noise::Gaussian, "400000000"),
+        (Noise::Gaussian, "123456789012345678901"),
+        (Noise::Gaussian, "20282409603651670423947251286015"),
+        (Noise::Gaussian, "19999999999999999999999999999999"),
+    ] {
+        let sampler = Sampler::of(noise, scale.parse().unwrap()).unwrap();
+        let w = sampler.width;
+        assert!(w > NARROW, "{scale}");
+        // The lowest unit of the first block, which is under the law at each of its places.
+        let place = |word: u64| sampler.attempt(&mut script(&[0, word])).map(|x| x as u64);
+        for t in [0, 1, 2, w / 3, w / 2, w - 2, w - 1] {
+            let words = words_of(t, w);
+            assert_eq!(u128::from(words.end() - words.start()) + 1, (1 << 64) / u128::from(w), "{scale}");
+            assert_eq!((place(*words.start()), place(*words.end())), (Some(t), Some(t)), "{scale}");
+            // Beside them there are words that are refused, or the neighbour's.
+            let before = words.start().checked_sub(1).map(place);
+            let behind = words.end().checked_add(1).map(place);
+            assert!(before.is_none_or(|p| p.is_none_or(|p| p + 1 == t)), "{scale}: {t}, {before:?}");
+            assert!(behind.is_none_or(|p| p.is_none_or(|p| p == t + 1)), "{scale}: {t}, {behind:?}");
+        }
+        // Zero is a word too many, but where the width divides all.
+        assert_eq!(place(0), w.is_power_of_two().then_some(0), "{scale}");
+    }
+}
+
+/// Of every width up to twice the one from which hats are shared, and of some up to the largest: a multiple of it is left of all words.
+#[test]
+fn accepted_words_are_a_multiple_of_the_width() {
+    let hat = Arc::new(Hat::own(&Law::new(Noise::Laplace, "32".parse().unwrap()).unwrap(), Grain::FULL));
+    let far = (1u64..1 << 35).step_by((1 << 24) + 12_345);
+    for width in (1..=8192).chain(far).chain([(1 << 35) - 1, 1 << 35]) {
+        let law = Law::new(Noise::Laplace, Rational::whole(32 * u128::from(width))).unwrap();
+        let sampler = Sampler::assemble(law, Arc::clone(&hat));
+        let (w, surplus) = (u128::from(sampler.width), u128::from(sampler.surplus));
+        let words: u128 = if width <= NARROW { 1 << 16 } else { 1 << 64 };
+        assert_eq!(w, u128::from(width));
+        assert!(surplus < w && (words - surplus) % w == 0, "{width}: {surplus}");
     }
 }
 
