@@ -2,6 +2,7 @@
 
 use crate::cube::{MeasuredFrom, Quantity};
 use crate::plan::{Subject, subjects};
+use crate::planner::capacity;
 #[cfg(feature = "faults")]
 use crate::planted::{self, Planted};
 use crate::secret::ingest::beyond;
@@ -16,6 +17,28 @@ pub(in crate::secret) struct Addend {
     /// below the least and above the largest: [`beyond`].
     most: u64,
     what: What,
+    part: Part,
+}
+
+/// What a cell has of a sum: it has 64 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// The sum.
+    All,
+    /// Where that of as many rows as plans have room for may not fit, its remainder by 2^64, between -2^63 and 2^63.
+    Remainder,
+    /// Beside that, the sum of how often 2^24 is in what each row adds, rounded down.
+    Times,
+}
+
+/// See [`Part::Times`].
+const TIMES: u32 = 24;
+
+/// A sum from the remainder and the times of it. Of at most 2^40 rows each adds less than 2^24 more than its times say, so of all these together no more than the remainder is
+/// left to be known.
+pub(in crate::secret) fn joined(remainder: i64, times: i64) -> i128 {
+    let known = i128::from(times) << TIMES;
+    known + i128::from((remainder as u64).wrapping_sub(known as u64))
 }
 
 /// What is told of rows that somebody else added up.
@@ -68,7 +91,23 @@ impl Addend {
             Subject::Above(quantity) => (quantity, What::Above),
             Subject::Rows | Subject::CutUnits => return None,
         };
-        Some(Addend { column, most: quantity.steps(), what })
+        let part = if capacity::in_parts(subject) { Part::Remainder } else { Part::All };
+        Some(Addend { column, most: quantity.steps(), what, part })
+    }
+
+    /// What is added up beside it, where one sum does not fit 64 bits.
+    pub(in crate::secret) fn times(self) -> Option<Addend> {
+        (self.part == Part::Remainder).then_some(Addend { part: Part::Times, ..self })
+    }
+
+    /// Whether its sums are those of rows in any table, but for a multiple of 2^64.
+    pub(super) fn is_sum(self) -> bool {
+        self.part != Part::Times
+    }
+
+    /// Adds to a sum. `None` beyond 64 bits.
+    pub(super) fn plus(self, sum: i64, more: i64) -> Option<i64> {
+        if self.part == Part::Remainder { Some(sum.wrapping_add(more)) } else { sum.checked_add(more) }
     }
 
     /// All of a spec, whose dimensions are so many.
@@ -80,7 +119,9 @@ impl Addend {
             let moved = moved.into_iter().filter(move |_| counted);
             let all =
                 subjects(quantity, &amount.tables, amount.square).into_iter().map(|(subject, _)| subject);
-            all.chain(moved).filter_map(move |subject| Addend::of_subject(&subject, dimensions + at))
+            let all =
+                all.chain(moved).filter_map(move |subject| Addend::of_subject(&subject, dimensions + at));
+            all.flat_map(|addend| [Some(addend), addend.times()]).flatten()
         };
         spec.summed().enumerate().flat_map(of).collect()
     }
@@ -101,7 +142,11 @@ impl Addend {
             What::Below => below,
             What::Above => above,
         };
-        i64::try_from(added).ok()
+        match self.part {
+            Part::All => i64::try_from(added).ok(),
+            Part::Remainder => Some(added as i64),
+            Part::Times => i64::try_from(added >> TIMES).ok(),
+        }
     }
 
     /// What each of these rows adds, as number `at` of the `many` things that a row adds. Nearly always all have a value within the bounds.
@@ -116,6 +161,7 @@ impl Addend {
         // Of no more than 2^24 steps nothing overflows.
         let reach = self.most as i64;
         match self.what {
+            _ if self.part == Part::Times => all(adds, to, codes, |code| self.of(code.into())),
             What::Values { times, least } if u64::from(largest) <= self.most => {
                 all(adds, to, codes, |code| times.wrapping_mul(code.into()).wrapping_add(least));
             }
@@ -142,12 +188,13 @@ impl Addend {
         }
         let (code, reach) = (code as i64, self.most as i64);
         let twice = 2 * code;
-        match self.what {
+        let added = match self.what {
             What::Values { times, least } => times * code + least,
             What::Squares => 2 * (twice - reach) * (twice - reach) - reach * reach,
             What::Rows => 1,
             What::Below => moved[0],
             What::Above => moved[1],
-        }
+        };
+        if self.part == Part::Times { added >> TIMES } else { added }
     }
 }
