@@ -110,14 +110,14 @@ class Wire:
     def packed(self, count):
         """A list of so many whole numbers of one width."""
         width = self.byte()
-        self.must(width <= 64 and (width >= 1 or count < 64), "has values of a width that they cannot have")
+        self.must(width <= 127 and (width >= 1 or count < 64), "has values of a width that they cannot have")
         data = np.frombuffer(self.take((width * count + 7) // 8), dtype=np.uint8)
         bits = np.unpackbits(data, bitorder="little")
         self.must(not bits[width * count:].any(), "has packed values with bits after the last one")
-        raw = np.zeros(count, dtype=np.uint64)
+        raw = np.zeros(count, dtype=np.uint64 if width <= 64 else object)
         for place in range(width):
-            raw |= bits[place:width * count:width].astype(np.uint64) << np.uint64(place)
-        return (raw >> np.uint64(1)).astype(np.int64) ^ -(raw & np.uint64(1)).astype(np.int64)
+            raw |= bits[place:width * count:width].astype(raw.dtype) << place
+        return (raw >> 1 ^ -(raw & 1)).astype(raw.dtype.str.replace("u", "i"))
 
 
 def decoded(data, what, read, *more):

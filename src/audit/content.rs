@@ -4,7 +4,7 @@ use super::needed::{self, Open};
 use super::{Audit, compare};
 use crate::answer::Evaluator;
 use crate::answer::keys::Questions;
-use crate::cube::{Cube, Filter, Frame};
+use crate::cube::{Cube, Filter, Frame, Integers};
 use crate::plan::cost;
 use crate::plan::{Apart, Block, Losses, Plan, Subject};
 use crate::projection::answer::Estimator;
@@ -146,7 +146,7 @@ impl Content {
                     .map_or((String::new(), f64::NAN), |(scale, cost)| (scale.to_string(), cost.to_f64()));
                 let detail = format!(
                     "{} values of {} were {side} (one noisy integer of scale {scale}; both ends take {price:.9} of the cost)",
-                    values.iter().flatten().sum::<i64>(),
+                    values.iter().flat_map(Integers::iter).sum::<i128>(),
                     quantity.name
                 );
                 audit.add(channel.subject.name(), Passed, detail);
@@ -154,7 +154,7 @@ impl Content {
             }
             if let Some(quantity) = channel.subject.quantity() {
                 let price: f64 = plan.numbers(&channel.subject).filter_map(alone).map(|p| p.to_f64()).sum();
-                let count = values.iter().map(Vec::len).sum::<usize>();
+                let count = values.iter().flat_map(Integers::iter).count();
                 let detail =
                     format!("{count} noisy integers, for {price:.9} of the cost. {}", quantity.note());
                 audit.add(channel.subject.name(), Passed, detail);
@@ -164,7 +164,7 @@ impl Content {
                 let price = alone(i).map_or(f64::NAN, |cost| cost.to_f64());
                 let detail = format!(
                     "{} units had more rows than count (one noisy integer of scale {}, for {price:.9} of the cost)",
-                    values.iter().sum::<i64>(),
+                    values.iter().sum::<i128>(),
                     m.scale
                 );
                 audit.add(channel.subject.name(), Passed, detail);

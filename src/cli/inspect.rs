@@ -3,6 +3,7 @@
 use super::output::{columns, counted, grouped, short};
 use super::{Failure, Outcome, output};
 use crate::audit::wrap;
+use crate::cube::Integers;
 use crate::law::{ErrorLaw, Term};
 use crate::plan::Subject;
 use crate::recover::noise_of;
@@ -138,7 +139,7 @@ fn privacy(release: &Release, lines: &mut Lines) -> Outcome {
         let term = |noise| Term { coefficient: 1.0, copies: 1, noise };
         let terms = noise_of(&plan, plan.numbers(&channel.subject).start).into_iter().map(term).collect();
         let half = ErrorLaw::new(terms)?.half_width(0.95);
-        let noisy: i64 = values.iter().flatten().sum();
+        let noisy: i128 = values.iter().flat_map(Integers::iter).sum();
         let (low, high) = (noisy as f64 - half, noisy as f64 + half);
         let what = match channel.subject.quantity() {
             Some(quantity) => format!("{}: {noisy}", quantity.name),

@@ -6,6 +6,7 @@
 
 use crate::cube::{Cube, Cuboid, Frame};
 use crate::plan::{Block, Form, Measure, Measurement, Noise, Plan, Subject, limits};
+use crate::planner::capacity;
 use crate::planner::{Candidate, Choice, Objective, Request, answering, largest_asked};
 use crate::release::LISTED_MEASUREMENTS;
 use crate::release::packing::layout;
@@ -93,7 +94,7 @@ pub struct Work {
     /// The bytes that are noted of the nodes that slices are made of.
     pub noted: f64,
     /// What counting takes.
-    pub counting: count::Work,
+    pub(crate) counting: count::Work,
     /// The columns of a row.
     pub fields: f64,
     /// The integers that the answer of the largest table goes through.
@@ -246,18 +247,20 @@ fn told(plan: &Plan) -> impl Iterator<Item = (&Subject, &Measurement)> + Clone {
 
 /// How many things rows add up to beside their number.
 pub(super) fn added(plan: &Plan) -> usize {
-    plan.beside().filter(|c| c.subject.has_cells() || c.subject.quantity().is_some()).count()
+    let added = plan.beside().filter(|c| c.subject.has_cells() || c.subject.quantity().is_some());
+    added.map(|c| 1 + usize::from(capacity::in_parts(&c.subject))).sum()
 }
 
-/// The most cells that are worked on as one: of a measurement, or of a slice of one; and what is noted of the nodes that slices are made of, in
+/// The most cells that are worked on as one, of which those of 128 bits are two each: of a measurement, or of a slice of one; and what is noted of the nodes that slices are made of, in
 /// bytes.
 pub(super) fn largest(frame: &Frame, plan: &Plan) -> f64 {
     parted(frame, plan).0
 }
 
 fn parted(frame: &Frame, plan: &Plan) -> (f64, f64) {
-    let of = |(subject, m): (&Subject, &Measurement)| {
-        let cells = frame.cells(m.block.cuboid());
+    let of = |(i, subject, m): (usize, &Subject, &Measurement)| {
+        let cells =
+            frame.cells(m.block.cuboid()) * (1.0 + f64::from(u8::from(capacity::is_wide(plan, frame, i))));
         match m.block.slices(frame).filter(|_| *subject == Subject::Rows) {
             None => (cells, 0.0),
             Some(cut) => {
@@ -267,7 +270,8 @@ fn parted(frame: &Frame, plan: &Plan) -> (f64, f64) {
             }
         }
     };
-    let all = told(plan).map(of);
+    let all = (0..plan.measured()).filter_map(|i| plan.measurement(i).map(|(c, m)| (i, &c.subject, m)));
+    let all = all.filter(|(_, subject, _)| subject.has_cells()).map(of);
     all.fold((0.0, 0.0), |(cells, noted), own| (f64::max(cells, own.0), f64::max(noted, own.1)))
 }
 

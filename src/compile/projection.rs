@@ -130,7 +130,7 @@ impl<'a> Sums<'a> {
         let mut packed = Vec::new();
         for (i, chunk) in values.chunks(CHUNK).enumerate() {
             packed.clear();
-            pack(chunk, &mut packed);
+            pack(&chunk.to_vec().into(), &mut packed);
             writer.write_section(Kind::Measurements, i as u32, &packed)?;
         }
         Ok(writer.write_section(Kind::Projection, 0, &self.description)?)

@@ -6,7 +6,7 @@
 use super::*;
 use crate::answer::tell::AllRows;
 use crate::answer::{Answers, Evaluator, Several};
-use crate::cube::{Cube, Filter, Level};
+use crate::cube::{Cube, Filter, Integers, Level};
 use crate::law::{ErrorLaw, NoiseLaw, Term};
 use crate::numeric::tries::tries;
 use crate::plan::copies::Centres;
@@ -84,8 +84,8 @@ fn measured(cube: &Cube, plans: &[Plan], seed: u64) -> Vec<Vec<Vec<i64>>> {
     let copies = Copies::new(plans.to_vec()).unwrap();
     let (charged, ()) = Charged::copies(cube, copies, |_| Ok::<(), std::fmt::Error>(())).unwrap();
     let mut out = vec![Vec::new(); plans.len()];
-    let mut sink = |copy: usize, _: usize, values: Vec<i64>| {
-        out[copy].push(values);
+    let mut sink = |copy: usize, _: usize, values: Integers| {
+        out[copy].push(values.iter().map(|v| v as i64).collect());
         Ok(())
     };
     measure_copies(rows().into(), cube, charged, Entropy::fixed(seed), &Watch::default(), &mut sink).unwrap();

@@ -7,6 +7,7 @@ pub(super) mod objectives;
 mod skewed;
 mod told;
 mod weighing;
+mod wide;
 
 use super::tests::{released_by, released_from, spec};
 use crate::answer::{Answers, Evaluator};

@@ -2,7 +2,7 @@
 
 use super::effort::{self, added};
 use super::{Charge, CompileError};
-use crate::cube::{Cuboid, Frame};
+use crate::cube::{Cuboid, Frame, Integers};
 use crate::ledger::Receipt;
 use crate::plan::Plan;
 use crate::plan::cost::Cost;
@@ -132,7 +132,7 @@ impl<'a> Tables<'a> {
         let own = plan.beside().map(|c| zeros(&c.exact)).collect();
         let exact = ExactTables { counts: zeros(&plan.exact), beside: own };
         let beside = plan.beside().flat_map(|c| &c.measurements);
-        let beside: Vec<Vec<i64>> = beside.map(|m| vec![0; m.block.values(&self.frame)]).collect();
+        let beside: Vec<Integers> = beside.map(|m| vec![0; m.block.values(&self.frame)].into()).collect();
         self.rest(copy, writer, &exact, &beside)
     }
 
@@ -152,7 +152,7 @@ impl<'a> Tables<'a> {
         let mut files: Vec<(Sections<'_>, &mut Writer)> =
             writers.iter_mut().map(|writer| (Sections::new(&self.layout.chunks), writer)).collect();
         // The values of channels beside rows, of each copy.
-        let mut beside: Vec<Vec<Vec<i64>>> = vec![Vec::new(); files.len()];
+        let mut beside: Vec<Vec<Integers>> = vec![Vec::new(); files.len()];
         let rows = self.plan().rows().measurements.len();
         let values = measure_copies(data, cube, charged, entropy, watch, &mut |copy, i, values| {
             let (sections, writer) = files.get_mut(copy).ok_or(MeasureError::NotCopies)?;
@@ -166,7 +166,7 @@ impl<'a> Tables<'a> {
         for (copy, writer) in writers.iter_mut().enumerate() {
             self.rest(copy, writer, &exact, beside.get(copy).map_or(&[], Vec::as_slice))?;
         }
-        let beside: usize = beside.first().map_or(0, |own| own.iter().map(Vec::len).sum());
+        let beside: usize = beside.first().map_or(0, |own| own.iter().map(|v| v.iter().count()).sum());
         Ok((receipt, values - beside as u64))
     }
 
@@ -187,7 +187,8 @@ impl<'a> Tables<'a> {
         // Slices of a measurement come one after the other.
         measure_copies(data, &self.spec.cube, charged, entropy, watch, &mut |copy, i, values| {
             let own: Option<&mut Vec<i64>> = all.get_mut(copy).and_then(|all: &mut Vec<_>| all.get_mut(i));
-            own.ok_or(MeasureError::NotCopies)?.extend(values);
+            let values = values.iter().map(i64::try_from).collect::<Result<Vec<_>, _>>();
+            own.ok_or(MeasureError::NotCopies)?.extend(values.map_err(|_| MeasureError::Overflow(i))?);
             Ok(())
         })?;
         Ok(all)
@@ -199,7 +200,7 @@ impl<'a> Tables<'a> {
         copy: usize,
         writer: &mut Writer,
         exact: &ExactTables,
-        beside: &[Vec<i64>],
+        beside: &[Integers],
     ) -> Result<(), CompileError> {
         let plan = self.copy(copy);
         for (i, (cuboid, counts)) in plan.exact.iter().zip(&exact.counts).enumerate() {

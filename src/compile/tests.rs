@@ -425,7 +425,7 @@ fn broken_exact_sections_are_refused() {
             let mut packed = Vec::new();
             for m in chunk.measurements.clone() {
                 let count = planned.plan.rows().measurements[m].block.values(&frame);
-                pack(&vec![1; count], &mut packed);
+                pack(&vec![1; count].into(), &mut packed);
             }
             w.write_section(Kind::Measurements, i as u32, &packed).unwrap();
         }

@@ -246,7 +246,7 @@ pub(super) fn drawable(request: &Request, frame: &Frame, plan: &Plan) -> Result<
     if plan.measurements().any(|m| m.scale > largest) {
         return Err(PlanError::Budget(plan.budget));
     }
-    match capacity::check(plan, frame, capacity::ROWS) {
+    match capacity::check(plan, frame) {
         Ok(()) => Ok(()),
         Err(NoRoom::Integers(i)) => refuse(match plan.measurement(i).map(|(channel, _)| &channel.subject) {
             Some(Subject::Sum(of)) => {

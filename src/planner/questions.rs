@@ -66,7 +66,7 @@ pub(super) fn choose(request: &Request, rows: &Rows) -> Result<Choice, PlanError
     if cost.total > plan.budget {
         return Err(PlanError::OverBudget(cost.total, plan.budget));
     }
-    capacity::check(&plan, &frame, capacity::ROWS).map_err(|why| {
+    capacity::check(&plan, &frame).map_err(|why| {
         let name = request.cube.describe(&rows.cuboid);
         let why = match why {
             NoRoom::Integers(_) => NotApplicable::IntegersTooLarge(name),

@@ -71,7 +71,7 @@ fn districts_are_dense_sums() {
             let (cube, plan) = (recovery.cube(), recovery.plan());
             let blocks = dense(cube, plan);
             let values = |(i, m): (usize, &margins::plan::Measurement)| {
-                let own = recovery.source().values(i).unwrap();
+                let own = recovery.source().values(i).unwrap().iter().map(|v| v as i64).collect::<Vec<_>>();
                 match &m.block {
                     Block::Based(b) => dense_answers(cube, plan, b, &own),
                     _ => DVector::from_iterator(own.len(), own.iter().map(|&v| v as f64)),

@@ -1,6 +1,6 @@
 //! The same mathematics with explicit matrices over all cells of the finest table.
 
-use margins::cube::{Categories, Cube, Cuboid, Dimension, Frame, Level};
+use margins::cube::{Categories, Cube, Cuboid, Dimension, Frame, Integers, Level};
 use margins::exact::Rational;
 use margins::plan::{
     Block, BudgetRule, Channel, Measure, Measurement, Neighbours, NodeWeights, Noise, Plan, Rows, Table,
@@ -335,8 +335,8 @@ pub(crate) struct Memory {
 }
 
 impl Source for Memory {
-    fn values(&self, index: usize) -> Result<Vec<i64>, SourceError> {
-        Ok(self.values[index].clone())
+    fn values(&self, index: usize) -> Result<Integers, SourceError> {
+        Ok(self.values[index].clone().into())
     }
 
     fn exact(&self, index: usize) -> Result<Vec<i64>, SourceError> {

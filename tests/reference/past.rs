@@ -74,8 +74,7 @@ pub(crate) fn all_of(release: &Answers) -> Vec<(Measured, DVector<f64>)> {
             let m = &plan.rows().measurements[i];
             let variance = noise_variance(plan.noise, m.scale.to_f64());
             let block = measured(cube, plan, i, variance, unit(cube, plan, &m.block));
-            let values =
-                recovery.source().values(i).unwrap().into_iter().map(|v| v as f64).collect::<Vec<_>>();
+            let values = recovery.source().values(i).unwrap().iter().map(|v| v as f64).collect::<Vec<_>>();
             (block, DVector::from_vec(values))
         })
         .collect()

@@ -53,7 +53,7 @@ fn of_channel(release: &Release, own: &dyn Fn(&Subject) -> bool) -> Vec<(Measure
         for (i, (m, values)) in channel.measurements.iter().zip(values).enumerate() {
             let variance = noise_variance(plan.noise, m.scale.to_f64());
             let block = measured(&cube, &alone, i, variance, unit(&cube, &alone, &m.block));
-            out.push((block, DVector::from_vec(values.into_iter().map(|v| v as f64).collect())));
+            out.push((block, DVector::from_vec(values.iter().map(|v| v as f64).collect())));
         }
     }
     out

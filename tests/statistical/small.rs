@@ -87,7 +87,7 @@ pub(crate) fn release(cube: &Cube, plan: &Plan, columns: &[Vec<u32>], seed: u64)
     let (charged, ()) = Charged::plan(cube, plan.clone(), |_| Ok::<(), Infallible>(())).unwrap();
     let mut out = Vec::new();
     measure(rows.into(), cube, charged, Entropy::fixed(seed), &Watch::default(), &mut |_, values| {
-        out.push(values);
+        out.push(values.iter().map(|v| v as i64).collect());
         Ok(())
     })
     .unwrap();

@@ -4,7 +4,7 @@
 //! the kernel of the projection `P` (vectors constant within groups), so `D v` tells exactly what
 //! `P v` tells, and stays integral. `D_A = ⊗ D` over the dimensions of a component.
 
-use super::{Cuboid, Frame, Rung};
+use super::{Cuboid, Frame, Integer, Rung};
 
 /// For each node: `Some(index of its contrast)`, or `None` for the first of its group.
 fn contrast_of(rung: &Rung) -> (Vec<Option<u32>>, Vec<u32>, usize) {
@@ -40,7 +40,7 @@ impl Frame {
     }
 
     /// `D_A v`, in place of `v`. `None` on overflow.
-    pub fn contrast(&self, cuboid: &Cuboid, mut table: Vec<i64>) -> Option<Vec<i64>> {
+    pub fn contrast<T: Integer>(&self, cuboid: &Cuboid, mut table: Vec<T>) -> Option<Vec<T>> {
         let mut inner = 1;
         for level in cuboid.iter().rev() {
             let rung = self.rung(level);
@@ -84,7 +84,7 @@ impl Frame {
 }
 
 /// `D v` along one axis of a table, `inner` numbers beside each other for every node. `None` on overflow.
-pub(crate) fn take(rung: &Rung, inner: usize, table: &[i64]) -> Option<Vec<i64>> {
+pub(crate) fn take<T: Integer>(rung: &Rung, inner: usize, table: &[T]) -> Option<Vec<T>> {
     let n = rung.len();
     let (slots, first, kept) = contrast_of(rung);
     let mut out = Vec::with_capacity(table.len() / n * kept);
@@ -94,7 +94,7 @@ pub(crate) fn take(rung: &Rung, inner: usize, table: &[i64]) -> Option<Vec<i64>>
             let (row, base) = (&rows[node * inner..][..inner], &rows[base * inner..][..inner]);
             // By index: rows are often a single number, and an iterator over pairs costs as much as that.
             for i in 0..inner {
-                out.push(row[i].checked_sub(base[i])?);
+                out.push(row[i].less(base[i])?);
             }
         }
     }

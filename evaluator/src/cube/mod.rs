@@ -11,6 +11,7 @@ mod districts;
 mod explain;
 pub(crate) mod filter;
 pub mod frame;
+mod integers;
 mod legend;
 mod level;
 mod numbers;
@@ -27,6 +28,7 @@ pub use self::{
     dimension::{Bounds, Categories, Dimension},
     filter::{ClassedDimension, Filter},
     frame::Frame,
+    integers::{Integer, Integers},
     legend::{Concept, Legend, LevelLabels},
     level::Level,
     quantity::{MOST_PLACES, MOST_STEPS, MeasuredFrom, NoValue, Quantity, Weighing},

@@ -139,7 +139,7 @@ impl Summand {
 
 /// The most decimal places of a bound.
 pub const MOST_PLACES: u8 = 9;
-/// The most steps between the bounds: sums of a billion rows fit 64 bits, with room for contrasts.
+/// The most steps between the bounds.
 pub const MOST_STEPS: u64 = 1 << 24;
 /// The furthest that a bound or a step may be from zero, in units of `10^-places`: what a manifest can say.
 const FURTHEST: u64 = 1 << 53;

@@ -7,7 +7,7 @@
 //! dimension, `HᵀH = 2^k I − 11ᵀ`: a number `2^k` on vectors that sum to zero, `2^k − n` on constants. So least squares
 //! from coefficients falls apart into components just as it does from tables.
 
-use super::{Cuboid, Frame};
+use super::{Cuboid, Frame, Integer};
 
 /// How many bits number `n` categories.
 pub(crate) const fn bits(n: u64) -> u32 {
@@ -72,9 +72,9 @@ impl Frame {
     }
 
     /// The coefficients of a table of counts. `None` on overflow.
-    pub fn walsh(&self, cuboid: &Cuboid, table: Vec<i64>) -> Option<Vec<i64>> {
-        let line = |line: &mut [i64]| transform(line, i64::checked_add, i64::checked_sub);
-        self.walsh_lines(cuboid, table, 0, Way::Forth, line)
+    pub fn walsh<T: Integer>(&self, cuboid: &Cuboid, table: Vec<T>) -> Option<Vec<T>> {
+        let line = |line: &mut [T]| transform(line, T::plus, T::less);
+        self.walsh_lines(cuboid, table, 0.into(), Way::Forth, line)
     }
 
     /// The same of weights.

@@ -8,6 +8,7 @@
 //! `U` and `K` are computed in doubles. How far `[U, K][Π; R]` is from the identity is computed too, with a bound for all roundings on the
 //! way ([`Inverse::residual`]): an answer is off by no more than that times the number of units, whatever the data.
 
+use crate::cube::Integer;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
@@ -142,17 +143,17 @@ impl Basis {
     }
 
     /// `R v` along one axis of a table: `inner` numbers beside each other for every node. `None` on overflow.
-    pub(crate) fn apply(&self, table: &[i64], inner: usize) -> Option<Vec<i64>> {
+    pub(crate) fn apply<T: Integer>(&self, table: &[T], inner: usize) -> Option<Vec<T>> {
         let n = self.nodes();
         let mut out = Vec::with_capacity(table.len() / n * self.rows());
         for block in table.chunks_exact(n * inner) {
             for row in self.entries.chunks_exact(n) {
                 let start = out.len();
-                out.resize(start + inner, 0i64);
+                out.resize(start + inner, T::from(0));
                 let sums = &mut out[start..];
                 for (&e, line) in row.iter().zip(block.chunks_exact(inner)).filter(|(e, _)| **e != 0) {
                     for (sum, v) in sums.iter_mut().zip(line) {
-                        *sum = sum.checked_add(v.checked_mul(e.into())?)?;
+                        *sum = sum.plus(v.times(e.into())?)?;
                     }
                 }
             }
@@ -450,7 +451,7 @@ mod tests {
         let basis = Basis::new(vec![0; 3], vec![3, -4, 0, 1, 1, 1]).unwrap();
         assert_eq!(basis.norms(), [10, 17, 1]);
         assert_eq!((basis.norm(), basis.largest(), basis.products()), (17, 4, (-11, 1)));
-        assert_eq!(basis.apply(&[1, 10, 100], 1).unwrap(), [-37, 111]);
-        assert_eq!(basis.apply(&[1, 2, 10, 20, 100, 200], 2).unwrap(), [-37, -74, 111, 222]);
+        assert_eq!(basis.apply(&[1i64, 10, 100], 1).unwrap(), [-37, 111]);
+        assert_eq!(basis.apply(&[1i128, 2, 10, 20, 100, 200], 2).unwrap(), [-37, -74, 111, 222]);
     }
 }

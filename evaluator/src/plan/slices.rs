@@ -4,7 +4,7 @@
 //! follows from its own cells, and what a cell costs does not depend on how a measurement is cut. The cut follows from the plan alone.
 
 use super::{Based, Block, Telling};
-use crate::cube::{Axis, Cuboid, Frame, Level, Members, Rung};
+use crate::cube::{Axis, Cuboid, Frame, Integer, Level, Members, Rung};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -185,7 +185,7 @@ impl Slices {
     }
 
     /// Puts the published integers of one slice where they stand among all of the measurement.
-    pub(crate) fn put(&self, slice: usize, values: &[i64], whole: &mut [i64]) {
+    pub(crate) fn put<T: Integer>(&self, slice: usize, values: &[T], whole: &mut [T]) {
         let (before, behind) = self.around;
         let rows = whole.len() / (before * behind).max(1);
         let places = self.places.get_or_init(|| self.places());

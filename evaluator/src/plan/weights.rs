@@ -9,7 +9,7 @@
 //! its squared length is at most `c_j² − 2hML + h²Σk²` ([`NodeWeights::norms`]), computed exactly. **Proof.** The contrasts of `k` are
 //! `(a_v L/a_v − a_f L/a_f)/gcd = 0`. With the best real `h` it is `c_j² − 1/Σω`, the least that any mechanism of these shares costs.
 
-use crate::cube::{Axis, Members, Rung};
+use crate::cube::{Axis, Integer, Members, Rung};
 use crate::exact::gcd;
 use std::hash::{Hash, Hasher};
 use std::sync::OnceLock;
@@ -208,11 +208,11 @@ impl NodeWeights {
     }
 
     /// `c v` along one axis, `inner` numbers beside each other for every node. `None` on overflow.
-    pub(crate) fn apply(&self, mut table: Vec<i64>, inner: usize) -> Option<Vec<i64>> {
+    pub(crate) fn apply<T: Integer>(&self, mut table: Vec<T>, inner: usize) -> Option<Vec<T>> {
         for rows in table.chunks_exact_mut(self.nodes() * inner) {
             for (row, &c) in rows.chunks_exact_mut(inner).zip(&self.factors) {
                 for v in row {
-                    *v = v.checked_mul(c.into())?;
+                    *v = v.times(c.into())?;
                 }
             }
         }
@@ -220,14 +220,14 @@ impl NodeWeights {
     }
 
     /// The contrasts along one axis. `None` on overflow.
-    pub(crate) fn take(&self, inner: usize, table: &[i64]) -> Option<Vec<i64>> {
+    pub(crate) fn take<T: Integer>(&self, inner: usize, table: &[T]) -> Option<Vec<T>> {
         let mut out = Vec::with_capacity(table.len() / self.nodes() * self.rows());
         for rows in table.chunks_exact(self.nodes() * inner) {
             for (node, first, (own, other)) in self.published() {
                 let (row, base) = (&rows[node * inner..][..inner], &rows[first * inner..][..inner]);
                 for i in 0..inner {
-                    let scaled = row[i].checked_mul(own.into())?;
-                    out.push(scaled.checked_sub(base[i].checked_mul(other.into())?)?);
+                    let scaled = row[i].times(own.into())?;
+                    out.push(scaled.less(base[i].times(other.into())?)?);
                 }
             }
         }

@@ -227,7 +227,7 @@ impl BasedOn {
     fn read<S: Source>(&self, context: &Context<S>, a: &Cuboid) -> Result<Vec<f64>, RecoverError> {
         let index = *self.index.get(a).ok_or_else(|| context.not_held(a))?;
         let block = &context.plan.only().measurements[index].block;
-        let mut values = near::given_back(block, &context.frame, context.read(index)?);
+        let mut values = near::given_back(block, &context.frame, &context.read(index)?);
         let unit = self.unit(context, index)?;
         values.iter_mut().for_each(|v| *v /= unit);
         Ok(values)
@@ -394,8 +394,8 @@ impl BasedOn {
                 let index = *self.index.get(&total).ok_or_else(|| context.not_held(&total))?;
                 let spread =
                     noise_variance(context.plan.noise, &context.plan.only().measurements[index]).sqrt();
-                let counted = context.read(index)?.first().copied().unwrap_or(0);
-                counted as f64 + 40.0 * spread
+                let counted = context.read(index)?.floats().first().copied().unwrap_or(0.0);
+                counted + 40.0 * spread
             }
         };
         Ok(2.0 * off * largest * units.max(0.0))

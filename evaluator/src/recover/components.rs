@@ -48,7 +48,7 @@ impl<S: Source> Estimate<S> for Components {
         let index = self.index(context, a)?;
         let values = context.read(index)?;
         let unit = Self::unit(context, index)?;
-        let mut part = context.frame.expand(a, values.iter().map(|&v| v as f64).collect());
+        let mut part = context.frame.expand(a, values.floats());
         part.iter_mut().for_each(|v| *v /= unit);
         context.cache.offer(a, &part);
         Ok(part)

@@ -6,7 +6,7 @@
 use super::cache::Cache;
 use super::gls::Parts;
 use super::{RecoverError, Source};
-use crate::cube::{Cube, Cuboid, Frame};
+use crate::cube::{Cube, Cuboid, Frame, Integers};
 use crate::plan::slices::Slices;
 use crate::plan::{Block, Plan, limits};
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl<S: Source> Context<S> {
     }
 
     /// The values of a measurement, as many as its block has.
-    pub(super) fn read(&self, index: usize) -> Result<Vec<i64>, RecoverError> {
+    pub(super) fn read(&self, index: usize) -> Result<Integers, RecoverError> {
         let expected = self.plan.only().measurements[index].block.values(&self.frame);
         let values = self.source.values(self.first + index)?;
         if values.len() != expected {
@@ -96,7 +96,7 @@ impl<S: Source> Context<S> {
         index: usize,
         (cut, slice): (&Slices, usize),
         (block, frame): (&Block, &Frame),
-    ) -> Result<Vec<i64>, RecoverError> {
+    ) -> Result<Integers, RecoverError> {
         let values = self.source.slice(self.first + index, slice)?;
         if values.len() != cut.values(slice) {
             return Err(RecoverError::WrongLength(index, values.len(), cut.values(slice)));
@@ -112,10 +112,10 @@ impl<S: Source> Context<S> {
     fn centred(
         &self,
         (index, block, frame): (usize, &Block, &Frame),
-        values: Vec<i64>,
+        values: Integers,
         mean: i32,
-    ) -> Result<Vec<i64>, RecoverError> {
-        let overflow = || RecoverError::Plan(format!("measurement {index} does not fit 64-bit integers"));
+    ) -> Result<Integers, RecoverError> {
+        let overflow = || RecoverError::Plan(format!("measurement {index} does not fit its integers"));
         let noises = block.noises(frame);
         // What is published has as many integers as noise, or is less than that: see `Context::read`.
         if noises as u64 > limits::held(self.values.max(values.len() as u64)) {
@@ -126,8 +126,7 @@ impl<S: Source> Context<S> {
         if shift.len() < values.len() {
             return Err(RecoverError::WrongLength(index, values.len(), shift.len()));
         }
-        let off = |(v, s): (i64, i64)| v.checked_sub(s).ok_or_else(overflow);
-        values.into_iter().zip(shift).map(off).collect()
+        values.without(&shift).ok_or_else(overflow)
     }
 
     /// Whether a component or a table follows from a table that is published exactly.

@@ -5,7 +5,7 @@
 
 use super::context::Context;
 use super::{RecoverError, Source};
-use crate::cube::{Frame, Level, contrast};
+use crate::cube::{Frame, Integers, Level, contrast};
 use crate::plan::slices::Slices;
 use crate::plan::{Block, Telling};
 use std::borrow::Cow;
@@ -20,8 +20,8 @@ fn told(block: &Block, dimension: usize) -> &Telling {
 }
 
 /// What the published integers of a component say of each of its nodes, or of the rows of a basis.
-pub(super) fn given_back(block: &Block, frame: &Frame, values: Vec<i64>) -> Vec<f64> {
-    let mut values: Vec<f64> = values.into_iter().map(|v| v as f64).collect();
+pub(super) fn given_back(block: &Block, frame: &Frame, values: &Integers) -> Vec<f64> {
+    let mut values = values.floats();
     let mut inner = 1;
     for at in block.cuboid().iter().rev() {
         let rung = frame.rung(at);
@@ -75,10 +75,10 @@ pub(super) fn component<S: Source>(
             _ => (Cow::Borrowed(block), Cow::Borrowed(&*context.frame), context.read(index)?),
         };
         // A slice whose nodes have no siblings tells nothing.
-        if values.is_empty() {
+        if values.len() == 0 {
             continue;
         }
-        let values = given_back(&own, &frame, values);
+        let values = given_back(&own, &frame, &values);
         let slice = piece.and_then(|slice| Some((cut.as_ref()?, slice)));
         let span = |at: Level| span(&own, &frame, near, at, slice);
         let spans: Vec<Span> = own.cuboid().iter().map(span).collect();

@@ -6,7 +6,7 @@ use super::estimator::Estimator;
 use super::gls::{Gls, Parts};
 use super::zeros::{self, Imposed, Lumped, Unconstrained, Zeros};
 use super::{RecoverError, Source};
-use crate::cube::{Axis, Cube, Cuboid, Frame, Kin, Rung};
+use crate::cube::{Axis, Cube, Cuboid, Frame, Integers, Kin, Rung};
 use crate::law::{ErrorLaw, NoiseLaw, Term};
 use crate::plan::{Block, Plan, Subject, limits};
 use std::collections::BTreeMap;
@@ -141,7 +141,7 @@ impl<S: Source> Recovery<S> {
     }
 
     /// The released integers of a measurement, what recipients know of a centre taken off.
-    pub fn measured(&self, measurement: usize) -> Result<Vec<i64>, RecoverError> {
+    pub fn measured(&self, measurement: usize) -> Result<Integers, RecoverError> {
         self.context.read(measurement)
     }
 

@@ -115,7 +115,7 @@ impl RowEstimator {
         }
         let mut answers = Vec::new();
         for index in 0..self.counts.len() {
-            answers.extend(context.read(index)?.into_iter().map(|v| v as f64));
+            answers.extend(context.read(index)?.floats());
         }
         let mut known = Vec::new();
         for e in &context.plan.exact {

@@ -1,6 +1,6 @@
 //! Where measurements come from: a release file, or memory.
 
-use crate::cube::Cuboid;
+use crate::cube::{Cuboid, Integers};
 use crate::plan::slices::Slices;
 use crate::watch::Watch;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub struct SourceError(#[from] pub Box<dyn std::error::Error + Send + Sync>);
 /// A supplier of measured integers.
 pub trait Source {
     /// All values of measurement number `index`, in the block's order.
-    fn values(&self, index: usize) -> Result<Vec<i64>, SourceError>;
+    fn values(&self, index: usize) -> Result<Integers, SourceError>;
 
     /// How measurement number `index` is cut, if it is.
     fn slices(&self, _index: usize) -> Option<Arc<Slices>> {
@@ -21,7 +21,7 @@ pub trait Source {
     }
 
     /// The values of one [slice](crate::plan::slices) of measurement number `index`, which is cut.
-    fn slice(&self, index: usize, slice: usize) -> Result<Vec<i64>, SourceError> {
+    fn slice(&self, index: usize, slice: usize) -> Result<Integers, SourceError> {
         Err(SourceError(format!("measurement {index} has no slice {slice}").into()))
     }
 
@@ -50,7 +50,7 @@ pub trait Source {
 pub struct Nothing;
 
 impl Source for Nothing {
-    fn values(&self, _: usize) -> Result<Vec<i64>, SourceError> {
+    fn values(&self, _: usize) -> Result<Integers, SourceError> {
         Err(SourceError("a plan has no measurements".into()))
     }
 
@@ -82,13 +82,14 @@ pub trait Keeps {
 }
 
 impl Source for Vec<Vec<i64>> {
-    fn values(&self, index: usize) -> Result<Vec<i64>, SourceError> {
-        self.get(index).cloned().ok_or_else(|| SourceError(format!("no measurement {index}").into()))
+    fn values(&self, index: usize) -> Result<Integers, SourceError> {
+        let values = self.get(index).cloned();
+        values.map(Into::into).ok_or_else(|| SourceError(format!("no measurement {index}").into()))
     }
 }
 
 impl<S: Source + ?Sized> Source for &S {
-    fn values(&self, index: usize) -> Result<Vec<i64>, SourceError> {
+    fn values(&self, index: usize) -> Result<Integers, SourceError> {
         (**self).values(index)
     }
 
@@ -96,7 +97,7 @@ impl<S: Source + ?Sized> Source for &S {
         (**self).slices(index)
     }
 
-    fn slice(&self, index: usize, slice: usize) -> Result<Vec<i64>, SourceError> {
+    fn slice(&self, index: usize, slice: usize) -> Result<Integers, SourceError> {
         (**self).slice(index, slice)
     }
 

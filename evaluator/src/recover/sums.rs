@@ -131,7 +131,7 @@ fn add_up<S: Source>(
         if below.is_empty() {
             continue;
         }
-        let mut values: Vec<f64> = context.read(index)?.into_iter().map(|v| v as f64).collect();
+        let mut values = context.read(index)?.floats();
         if !known.is_empty() {
             values.iter_mut().zip(gls.build(&t.cuboid, &known)).for_each(|(v, known)| *v -= known);
         }

@@ -5,7 +5,7 @@ use super::estimate::{Coefficients, Estimate};
 use super::gls::{self, Gls, Parts, Unsolved, Weighted, measured_tables};
 use super::sums::{self, Sums};
 use super::{RecoverError, Source};
-use crate::cube::{Axis, Cuboid, Frame};
+use crate::cube::{Axis, Cuboid, Frame, Integers};
 use crate::plan::{Plan, Seen};
 use rustc_hash::FxHashSet;
 use std::collections::HashMap;
@@ -147,10 +147,7 @@ impl<S: Source> Estimate<S> for Tables {
 
     fn direct_table(&self, context: &Context<S>, cuboid: &Cuboid) -> Option<Result<Vec<f64>, RecoverError>> {
         if let Some(only) = self.only(context, cuboid) {
-            let roll_up = |values: Vec<i64>| {
-                let values = values.iter().map(|&v| v as f64).collect();
-                context.frame.roll_up(&only.cuboid, cuboid, values)
-            };
+            let roll_up = |values: Integers| context.frame.roll_up(&only.cuboid, cuboid, values.floats());
             return Some(context.read(0).map(roll_up));
         }
         Some(self.recovered(context, cuboid))

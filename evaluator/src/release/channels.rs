@@ -7,7 +7,7 @@
 
 use super::sums::{self, Measured};
 use super::{Kind, Release, ReleaseError, codec};
-use crate::cube::Cube;
+use crate::cube::{Cube, Integers};
 use crate::exact::Rational;
 use crate::plan::{Channel, Plan, Subject};
 
@@ -22,7 +22,7 @@ pub fn encode(
     plan: &Plan,
     cube: &Cube,
     channel: &Channel,
-    (values, exact): (&[Vec<i64>], &[Vec<i64>]),
+    (values, exact): (&[Integers], &[Vec<i64>]),
 ) -> Result<(Kind, Vec<u8>), ReleaseError> {
     match &channel.subject {
         Subject::CutUnits => Ok((Kind::CutUnits, encode_cut_units(channel, values)?)),
@@ -40,11 +40,12 @@ pub fn encode(
     }
 }
 
-fn encode_cut_units(channel: &Channel, values: &[Vec<i64>]) -> Result<Vec<u8>, ReleaseError> {
+fn encode_cut_units(channel: &Channel, values: &[Integers]) -> Result<Vec<u8>, ReleaseError> {
     match (&channel.measurements[..], values) {
-        ([m], [values]) if values.len() == 1 => {
-            codec::encode(WHAT, &(m.scale.numerator(), m.scale.denominator(), values[0]))
-        }
+        ([m], [values]) => match values.narrow() {
+            Ok(&[one]) => codec::encode(WHAT, &(m.scale.numerator(), m.scale.denominator(), one)),
+            _ => Err(invalid("it is not one number")),
+        },
         _ => Err(invalid("it is not one number")),
     }
 }
@@ -53,7 +54,9 @@ fn cut_units(bytes: &[u8]) -> Result<Measured, ReleaseError> {
     let (num, den, noisy) = codec::decode::<(u128, u128, i64)>(WHAT, bytes)?;
     let scale = Rational::new(num, den).filter(|r| (r.numerator(), r.denominator()) == (num, den));
     match scale {
-        Some(scale) if !scale.is_zero() => Ok((Channel::cut_units(scale), vec![vec![noisy]], Vec::new())),
+        Some(scale) if !scale.is_zero() => {
+            Ok((Channel::cut_units(scale), vec![vec![noisy].into()], Vec::new()))
+        }
         _ => Err(invalid("its scale is not a positive rational in lowest terms")),
     }
 }
@@ -98,15 +101,16 @@ mod tests {
     #[test]
     fn bytes_are_pinned_and_strict() {
         let channel = Channel::cut_units(Rational::new(100, 3).unwrap());
-        let bytes = encode_cut_units(&channel, &[vec![-2]]).unwrap();
+        let bytes = encode_cut_units(&channel, &[vec![-2].into()]).unwrap();
         assert_eq!(&bytes[..], &[100, 3, 3][..]);
-        assert_eq!(cut_units(&bytes).unwrap(), (channel.clone(), vec![vec![-2]], vec![]));
+        assert_eq!(cut_units(&bytes).unwrap(), (channel.clone(), vec![vec![-2].into()], vec![]));
         for bad in
             [&[][..], &[100, 3], &[100, 3, 3, 0], &[0, 1, 3], &[1, 0, 3], &[2, 4, 3], &[251, 3, 0, 3, 3]]
         {
             assert!(cut_units(bad).is_err(), "{bad:?}");
         }
-        for wrong in [&[][..], &[vec![]], &[vec![1, 2]], &[vec![1], vec![2]]] {
+        let [none, one, two] = [vec![], vec![1], vec![1, 2]].map(Integers::from);
+        for wrong in [&[][..], &[none], &[two], &[one.clone(), one]] {
             assert!(encode_cut_units(&channel, wrong).is_err(), "{wrong:?}");
         }
     }

@@ -21,7 +21,7 @@ fn invalid(why: impl Into<String>) -> ReleaseError {
 /// The bytes of a section.
 pub fn encode(cuboid: &Cuboid, counts: &[i64]) -> Result<Vec<u8>, ReleaseError> {
     let mut out = levels(cuboid)?;
-    pack(counts, &mut out);
+    pack(&counts.to_vec().into(), &mut out);
     Ok(out)
 }
 

@@ -249,7 +249,7 @@ fn new_file(path: &Path) -> io::Result<File> {
 #[cfg(all(test, feature = "compile"))]
 mod tests {
     use super::*;
-    use crate::cube::{Cube, Dimension};
+    use crate::cube::{Cube, Dimension, Integers};
     use crate::exact::Rational;
     use crate::plan::{Block, BudgetRule, Channel, Measure, Measurement, Neighbours, Noise, Plan, Table};
     use crate::recover::{Recovery, Source, SourceError};
@@ -263,9 +263,9 @@ mod tests {
     }
 
     impl Source for Numbers<'_> {
-        fn values(&self, index: usize) -> Result<Vec<i64>, SourceError> {
+        fn values(&self, index: usize) -> Result<Integers, SourceError> {
             self.read.set(self.read.get() + 1);
-            Ok(self.values[index].clone())
+            Ok(self.values[index].clone().into())
         }
 
         fn kept(&self) -> Option<&dyn Keeps> {

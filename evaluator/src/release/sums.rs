@@ -12,10 +12,10 @@
 //! Where tables of it are published without noise, or more is asked of them than their cells, 8 is added to the first number, and behind all this stand a list of
 //! exact tables, each as in a section of [`super::exact`], and the bytes of a section of what is asked ([`super::wire`]), or none.
 
-use super::packing::{pack, skip, unpack};
+use super::packing::{pack, skip, unpack, unpack_integers};
 use super::possible::impossible;
 use super::{ReleaseError, codec, exact, wire};
-use crate::cube::{Cube, Cuboid, Frame, MeasuredFrom, NoValue, Quantity, Weighing};
+use crate::cube::{Cube, Cuboid, Frame, Integers, MeasuredFrom, NoValue, Quantity, Weighing};
 use crate::plan::limits::cells;
 use crate::plan::{Channel, Form, Plan, Subject};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use wincode::{SchemaRead, SchemaWrite};
 const WHAT: &str = "the sums";
 
 /// A channel with the values of its measurements, and of its exact tables.
-pub(super) type Measured = (Channel, Vec<Vec<i64>>, Vec<Vec<i64>>);
+pub(super) type Measured = (Channel, Vec<Integers>, Vec<Vec<i64>>);
 
 /// What is added to the tag of a subject where more stands behind the section.
 const MORE: u8 = 8;
@@ -62,7 +62,7 @@ pub(super) fn encode(
     plan: &Plan,
     cube: &Cube,
     channel: &Channel,
-    (values, exact): (&[Vec<i64>], &[Vec<i64>]),
+    (values, exact): (&[Integers], &[Vec<i64>]),
 ) -> Result<Vec<u8>, ReleaseError> {
     let (subject, q) = match &channel.subject {
         Subject::Sum(q) => (1, q),
@@ -168,8 +168,8 @@ pub(super) fn decode(bytes: &[u8], plan: &Plan, cube: &Cube) -> Result<Measured,
         if m.block.form() == Form::Rows {
             return Err(invalid("its tables are measured as rows of factors"));
         }
-        values.push(unpack(&mut rest, m.block.values(&frame))?);
-        total = total.saturating_add(values.last().map_or(0, Vec::len) as u64);
+        values.push(unpack_integers(&mut rest, m.block.values(&frame))?);
+        total = total.saturating_add(values.last().map_or(0, Integers::len) as u64);
     }
     if !rest.is_empty() {
         return Err(invalid(format!("it has {} bytes too many", rest.len())));

@@ -1,10 +1,10 @@
 //! The measurements of a release file, read and checked as they are needed.
 
 use super::kept::Kept;
-use super::packing::{Chunk, Layout, layout, skip, unpack};
+use super::packing::{Chunk, Layout, layout, skip, unpack, unpack_integers};
 use super::sums::{self, Measured};
-use super::{Kind, Release, ReleaseError, exact};
-use crate::cube::{Cube, Cuboid, Frame};
+use super::{FIRST_FORMAT, Kind, Release, ReleaseError, exact};
+use crate::cube::{Cube, Cuboid, Frame, Integer, Integers};
 use crate::plan::slices::Slices;
 use crate::plan::{Plan, Subject};
 use crate::recover::{Keeps, Source, SourceError};
@@ -24,7 +24,7 @@ pub struct Values<R = Release> {
     /// The section read last: small measurements come many to a section.
     last: Mutex<Option<(usize, Arc<[u8]>)>>,
     /// The values of channels beside rows.
-    beside: Vec<Vec<i64>>,
+    beside: Vec<Integers>,
     /// The channels, and their exact tables.
     channels: Vec<Measured>,
     /// Sums of them from an earlier time.
@@ -106,7 +106,7 @@ impl<R: Borrow<Release>> Values<R> {
         Ok(bytes)
     }
 
-    fn read(&self, measurement: usize) -> Result<Vec<i64>, ReleaseError> {
+    fn read(&self, measurement: usize) -> Result<Integers, ReleaseError> {
         let Layout { counts, chunks, slices } = &self.layout;
         if let Some(beside) = measurement.checked_sub(counts.len()) {
             return self.beside.get(beside).cloned().ok_or_else(|| missing(measurement));
@@ -114,26 +114,48 @@ impl<R: Borrow<Release>> Values<R> {
         let section = chunks.partition_point(|c| c.measurements.end <= measurement);
         let Chunk { measurements, slice } = chunks.get(section).ok_or_else(|| missing(measurement))?;
         if let (Some(_), Some(cut)) = (slice, slices.get(&measurement)) {
-            let mut whole = vec![0; counts[measurement]];
-            for slice in 0..cut.count() {
-                cut.put(slice, &self.read_slice(measurement, slice)?, &mut whole);
-            }
-            return Ok(whole);
+            return self.read_slices(measurement, counts[measurement], cut);
         }
         let bytes = self.section(section)?;
         let mut rest = &bytes[..];
         for before in measurements.start..measurement {
             skip(&mut rest, counts[before])?;
         }
-        unpack(&mut rest, counts[measurement])
+        self.unpack(&mut rest, counts[measurement])
     }
 
-    fn read_slice(&self, measurement: usize, slice: usize) -> Result<Vec<i64>, ReleaseError> {
+    /// Takes one measurement off the front. Version 1 has no more than 64 bits.
+    fn unpack(&self, bytes: &mut &[u8], count: usize) -> Result<Integers, ReleaseError> {
+        match self.release().manifest().format {
+            FIRST_FORMAT => Ok(unpack(bytes, count)?.into()),
+            _ => unpack_integers(bytes, count),
+        }
+    }
+
+    /// A measurement that is cut, slice by slice; in 128 bits from the first slice on that does not fit 64.
+    fn read_slices(&self, measurement: usize, count: usize, cut: &Slices) -> Result<Integers, ReleaseError> {
+        let (mut whole, mut wide) = (vec![0i64; count], Vec::<i128>::new());
+        for slice in 0..cut.count() {
+            let part = self.read_slice(measurement, slice)?;
+            match part.narrow() {
+                Ok(part) if wide.is_empty() => cut.put(slice, part, &mut whole),
+                _ => {
+                    if wide.is_empty() {
+                        wide = std::mem::take(&mut whole).into_iter().map(i128::from).collect();
+                    }
+                    cut.put(slice, &part.iter().collect::<Vec<_>>(), &mut wide);
+                }
+            }
+        }
+        if wide.is_empty() { Ok(whole.into()) } else { i128::all(wide).ok_or_else(|| missing(measurement)) }
+    }
+
+    fn read_slice(&self, measurement: usize, slice: usize) -> Result<Integers, ReleaseError> {
         let Layout { chunks, slices, .. } = &self.layout;
         let cut = slices.get(&measurement).filter(|cut| slice < cut.count());
         let cut = cut.ok_or_else(|| missing(measurement))?;
         let first = chunks.partition_point(|c| c.measurements.end <= measurement);
-        unpack(&mut &self.section(first + slice)?[..], cut.values(slice))
+        self.unpack(&mut &self.section(first + slice)?[..], cut.values(slice))
     }
 
     /// Decodes every measurement: what an auditor does before trusting that all are there. Returns how many
@@ -148,7 +170,7 @@ impl<R: Borrow<Release>> Values<R> {
             let mut rest = &bytes[..];
             for m in chunk.measurements.clone() {
                 let cut = chunk.slice.and_then(|slice| Some(slices.get(&m)?.values(slice)));
-                values += unpack(&mut rest, cut.unwrap_or(counts[m]))?.len() as u64;
+                values += self.unpack(&mut rest, cut.unwrap_or(counts[m]))?.len() as u64;
             }
             if !rest.is_empty() {
                 let why = format!("section {i} has {} bytes too many", rest.len());
@@ -190,7 +212,7 @@ impl<R: Borrow<Release>> Values<R> {
 }
 
 impl<R: Borrow<Release>> Source for Values<R> {
-    fn values(&self, index: usize) -> Result<Vec<i64>, SourceError> {
+    fn values(&self, index: usize) -> Result<Integers, SourceError> {
         self.read(index).map_err(|e| SourceError(Box::new(e)))
     }
 
@@ -198,7 +220,7 @@ impl<R: Borrow<Release>> Source for Values<R> {
         self.layout.slices.get(&index).cloned()
     }
 
-    fn slice(&self, index: usize, slice: usize) -> Result<Vec<i64>, SourceError> {
+    fn slice(&self, index: usize, slice: usize) -> Result<Integers, SourceError> {
         self.read_slice(index, slice).map_err(|e| SourceError(Box::new(e)))
     }
 

@@ -106,7 +106,7 @@ fn solve<S: Source>(recovery: &Recovery<S>, norm: Norm) -> Result<Nearest, Strin
     let mut measured = Vec::with_capacity(tables.len());
     for index in 0..tables.len() {
         let values = recovery.measured(index).map_err(why)?;
-        measured.push(values.into_iter().map(|v| v as f64).collect::<Vec<f64>>());
+        measured.push(values.iter().map(|v| v as f64).collect::<Vec<f64>>());
     }
     let best = tables.iter().map(|t| recovery.table(t.table)).collect::<Result<Vec<_>, _>>().map_err(why)?;
     let shown = |tables_of: &[Vec<f64>]| -> Vec<Vec<f64>> {

@@ -1,5 +1,6 @@
 //! What rows have of numbers, in exports: the tables of sums, and beside the counts of a table its sums and means.
 
+use super::FINISHED;
 use crate::answer::{AnswerError, Answers, Group, Options, QueryError};
 use crate::cli::Failure;
 use crate::cube::{Cuboid, Filter, Level, NoValue, Weighing};
@@ -110,6 +111,35 @@ impl<'a> SummedBeside<'a> {
         match self.answers.evaluator().aggregate(&Filter::everything(), levels) {
             Err(AnswerError::NotHeld { .. }) if !beside.is_empty() => Ok(None),
             groups => Ok(Some(groups?)),
+        }
+    }
+
+    /// Of these tables those whose counts can be finished, and what is said of the others. Refused where sums alone are told of all: nothing of them would be.
+    pub(super) fn finished(
+        &self,
+        tables: &[Vec<Level>],
+    ) -> Result<(Vec<Vec<Level>>, Option<String>), Failure> {
+        let recovery = self.answers.evaluator().recovery();
+        let counted = |levels: &&Vec<Level>| recovery.holds(&Cuboid::new(levels.iter().copied()));
+        let (counted, others): (Vec<_>, Vec<_>) = tables.iter().partition(counted);
+        let name = |levels: &&Vec<Level>| self.answers.cube().describe(&Cuboid::new(levels.iter().copied()));
+        let names = || others.iter().map(name);
+        let cloned = |of: Vec<&Vec<Level>>| of.into_iter().cloned().collect();
+        match (counted.is_empty(), others.len()) {
+            (_, 0) => Ok((cloned(counted), None)),
+            (false, _) => {
+                let names = names().collect::<Vec<_>>().join("; ");
+                let note =
+                    format!("{FINISHED}: for counts; sums alone are told of {names}, and stay as they are");
+                Ok((cloned(counted), Some(note)))
+            }
+            (true, _) if self.plan.summed().next().is_none() => Ok((tables.to_vec(), None)),
+            (true, many) => {
+                let of = if many == 1 { names().collect() } else { "these tables".to_owned() };
+                Err(Failure::Message(format!(
+                    "--finish makes counts whole and non-negative, and of {of} this release tells sums alone, which may be neither: export without it"
+                )))
+            }
         }
     }
 

@@ -168,7 +168,9 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
     if format == Format::JsonStat {
         tables.iter().try_for_each(|levels| super::whole(cube, levels))?;
     }
-    let finisher = args.finish.map(|how| Finisher::new(answers, how, &tables)).transpose()?;
+    let finish = args.finish.map(|how| Ok::<_, Failure>((how, summed.finished(&tables)?))).transpose()?;
+    let unfinished = finish.as_ref().and_then(|(_, (_, note))| note.clone());
+    let finisher = finish.map(|(how, (counted, _))| Finisher::new(answers, how, &counted)).transpose()?;
     let asked = Asked { answers, summed, finisher, level: args.level, told: args.told(), most };
     let Some(out) = &args.out else {
         let [levels] = &tables[..] else {
@@ -197,7 +199,8 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
         .map_err(|e| Failure::Message(format!("cannot make {}: {e}", output::path(out))))?;
     let mut taken = HashSet::new();
     let mut resources = Vec::with_capacity(tables.len());
-    let (mut notes, mut files) = (Vec::<String>::new(), Vec::new());
+    unfinished.iter().for_each(|note| output::note(note));
+    let (mut notes, mut files) = (Vec::from_iter(unfinished), Vec::new());
     let mut structure = Structure::default();
     let timed = answers.dataset().is_some_and(|d| d.period.is_some());
     let stage = watch.stage("exporting", tables.len() as u64);

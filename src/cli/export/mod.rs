@@ -163,6 +163,9 @@ fn one(args: &Args, answers: &Answers) -> Outcome {
     let summed = SummedBeside::new(answers)?;
     let beside = summed.beside(&group_by, args.level)?;
     let groups = summed.counts(&group_by, &beside)?;
+    if args.finish.is_some() {
+        summed.finished(std::slice::from_ref(&group_by))?;
+    }
     let finish = |(how, groups): (Finish, &Vec<Group>)| {
         let estimates: Vec<f64> = groups.iter().map(|g| g.estimate).collect();
         Finisher::new(answers, how, std::slice::from_ref(&group_by))?.table(&group_by, &estimates)

@@ -3,6 +3,7 @@
 use super::*;
 use crate::answer::{Several, collude};
 use crate::compile::{Job, Released};
+use crate::cube::Integers;
 use crate::plan::Mode;
 use crate::planner::Look;
 use crate::planner::copies::Copies as Planned;
@@ -13,12 +14,12 @@ use crate::secret::measure::{Copies, measure_copies};
 use crate::secret::noise::Entropy;
 use crate::watch::Watch;
 
-const NESTED: &str = "mode = \"nested\"";
+pub(super) const NESTED: &str = "mode = \"nested\"";
 const SHIFTED: &str = "mode = \"shifted\"\nmean = 20";
 const NAMES: [&str; 3] = ["office", "school", "press"];
 
 /// The same spec for three recipients: all of its budget, a third and a twentieth.
-fn for_three(of: &Spec, mode: &str) -> Spec {
+pub(super) fn for_three(of: &Spec, mode: &str) -> Spec {
     let (key, budget) = match of.privacy.budget {
         crate::spec::Budget::Rho(rho) => ("rho", rho),
         crate::spec::Budget::Epsilon(epsilon) => ("epsilon", epsilon),
@@ -49,8 +50,8 @@ fn measured(spec: &Spec, plans: &[Plan], seed: u64) -> Vec<Vec<Vec<i64>>> {
     let copies = Copies::new(plans.to_vec()).unwrap();
     let (charged, ()) = Charged::copies(&spec.cube, copies, |_| Ok::<(), std::fmt::Error>(())).unwrap();
     let mut out = vec![Vec::new(); plans.len()];
-    let mut sink = |copy: usize, _: usize, values: Vec<i64>| {
-        out[copy].push(values);
+    let mut sink = |copy: usize, _: usize, values: Integers| {
+        out[copy].push(values.iter().map(|v| v as i64).collect());
         Ok(())
     };
     let entropy = Entropy::fixed(seed);

@@ -92,16 +92,16 @@ pub enum NotApplicable {
     #[error("it needs `shares`: which tables to measure, and each one's part of the budget")]
     NoShares,
     /// The budget is so small or so large that the noise cannot be drawn.
-    #[error("the budget is so small or so large that the noise for {0} cannot be drawn")]
+    #[error(
+        "the budget is so small or so large, or an amount has so many steps, that the noise for {0} cannot be drawn"
+    )]
     ScaleOutOfRange(String),
     /// Counts times the integer scale, with noise.
-    #[error(
-        "with a billion rows the integers of {0} would not fit 64 bits: those of coarser levels are smaller"
-    )]
+    #[error("with 2^40 rows the integers of {0} would not fit: those of coarser levels are smaller")]
     IntegersTooLarge(String),
     /// The same of what rows have of a number, which is in steps.
     #[error(
-        "with a billion rows the integers of {0} would not fit 64 bits. A larger `step` makes them smaller, or bounds nearer to each other"
+        "with 2^40 rows the integers of {0} would not fit. A larger `step` makes them smaller, or bounds nearer to each other"
     )]
     SumsTooLarge(String),
     /// A measurement is one section of a file.

@@ -73,9 +73,10 @@ fn factors_leave_room_for_sums() {
         assert!(sums(&own) <= sums(&even), "{high}: {} {}", sums(&own), sums(&even));
     }
     let mut far = request("80", "");
-    far.sums[0].quantity = Arc::new(Quantity { high: 1 << 40, ..(*far.sums[0].quantity).clone() });
+    far.sums[0].quantity = Arc::new(Quantity { high: 1 << 48, ..(*far.sums[0].quantity).clone() });
+    far.budget = Rational::whole(1 << 20);
     let why = choose(&far, Look::Needed).unwrap_err().to_string();
-    assert!(why.contains("would not fit 64 bits") && why.contains("larger `step`"), "{why}");
+    assert!(why.contains("would not fit") && why.contains("larger `step`"), "{why}");
 }
 
 /// Counts are asked of blocks, and sums of what is coarser, of one level with another dimension and of the next without: kinds of components of the sums reach no block.
@@ -95,7 +96,7 @@ fn sums_of_coarser_levels_alone() {
     assert!(largest(plan.rows()).is_some() && largest(&plan.channels[1]).is_some());
 }
 
-/// Nearly ten million steps, the most that a default has, in a table of usual size: by the optimal strategy, for a billion rows.
+/// Nearly ten million steps, the most that a default has, in a table of usual size: by the optimal strategy, for 2^40 rows.
 #[test]
 fn default_steps_have_room() {
     let text = "name = \"m\"\ntitle = \"M\"\n[data]\npath = \"rows.csv\"\n[privacy]\nunit = \"row\"\nrho = \"1/2\"\n\
@@ -108,7 +109,7 @@ fn default_steps_have_room() {
     assert_eq!(request.sums[0].quantity.steps(), 9_999_900);
     let plan = &choose(&request, Look::Needed).unwrap().planned.plan;
     let most = crate::planner::capacity::most_rows(plan, &Frame::new(&request.cube, &plan.levels));
-    assert!((1 << 30..1 << 34).contains(&most), "{most}");
+    assert!(most >= crate::planner::capacity::ROWS, "{most}");
 }
 
 /// Halves of halves are planned for counts alone, so `tables` refuses sums of ranges of one dimension; `auto` has others.

@@ -3,6 +3,7 @@
 use super::words::Place;
 use crate::cube::{MeasuredFrom, Quantity};
 use crate::plan::{Subject, subjects};
+use crate::planner::capacity;
 #[cfg(feature = "faults")]
 use crate::planted::{self, Planted};
 use crate::secret::ingest::beyond;
@@ -17,6 +18,28 @@ pub(in crate::secret) struct Addend {
     /// below the least and above the largest: [`beyond`].
     most: u64,
     what: What,
+    part: Part,
+}
+
+/// What a cell has of a sum: it has 64 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// The sum.
+    All,
+    /// Where that of as many rows as plans have room for may not fit, its remainder by 2^64, between -2^63 and 2^63.
+    Remainder,
+    /// Beside that, the sum of how often 2^24 is in what each row adds, rounded down.
+    Times,
+}
+
+/// See [`Part::Times`].
+const TIMES: u32 = 24;
+
+/// A sum from the remainder and the times of it. Of at most 2^40 rows each adds less than 2^24 more than its times say, so of all these together no more than the remainder is
+/// left to be known.
+pub(in crate::secret) fn joined(remainder: i64, times: i64) -> i128 {
+    let known = i128::from(times) << TIMES;
+    known + i128::from((remainder as u64).wrapping_sub(known as u64))
 }
 
 /// What is told of rows that somebody else added up.
@@ -69,7 +92,23 @@ impl Addend {
             Subject::Above(quantity) => (quantity, What::Above),
             Subject::Rows | Subject::CutUnits => return None,
         };
-        Some(Addend { column, most: quantity.steps(), what })
+        let part = if capacity::in_parts(subject) { Part::Remainder } else { Part::All };
+        Some(Addend { column, most: quantity.steps(), what, part })
+    }
+
+    /// What is added up beside it, where one sum does not fit 64 bits.
+    pub(in crate::secret) fn times(self) -> Option<Addend> {
+        (self.part == Part::Remainder).then_some(Addend { part: Part::Times, ..self })
+    }
+
+    /// Whether its sums are those of rows in any table, but for a multiple of 2^64.
+    pub(super) fn is_sum(self) -> bool {
+        self.part != Part::Times
+    }
+
+    /// Adds to a sum. `None` beyond 64 bits.
+    pub(super) fn plus(self, sum: i64, more: i64) -> Option<i64> {
+        if self.part == Part::Remainder { Some(sum.wrapping_add(more)) } else { sum.checked_add(more) }
     }
 
     /// All of a spec, whose dimensions are so many.
@@ -81,7 +120,9 @@ impl Addend {
             let moved = moved.into_iter().filter(move |_| counted);
             let all =
                 subjects(quantity, &amount.tables, amount.square).into_iter().map(|(subject, _)| subject);
-            all.chain(moved).filter_map(move |subject| Addend::of_subject(&subject, dimensions + at))
+            let all =
+                all.chain(moved).filter_map(move |subject| Addend::of_subject(&subject, dimensions + at));
+            all.flat_map(|addend| [Some(addend), addend.times()]).flatten()
         };
         spec.summed().enumerate().flat_map(of).collect()
     }
@@ -102,7 +143,11 @@ impl Addend {
             What::Below => below,
             What::Above => above,
         };
-        i64::try_from(added).ok()
+        match self.part {
+            Part::All => i64::try_from(added).ok(),
+            Part::Remainder => Some(added as i64),
+            Part::Times => i64::try_from(added >> TIMES).ok(),
+        }
     }
 
     /// The least and the most that a row can add: its ends, its middle, and what no value and values beyond the ends add.
@@ -119,6 +164,7 @@ impl Addend {
         let left = codes.iter().fold(0, |left, &code| left | most.wrapping_sub(code));
         let within = left.cast_signed() >= 0;
         match self.what {
+            _ if self.part == Part::Times => place.fill(adds, words, codes, |code| self.of(code.into())),
             What::Values { times, least } if within => {
                 place.fill(adds, words, codes, |code| times.wrapping_mul(code.into()).wrapping_add(least));
             }
@@ -145,13 +191,14 @@ impl Addend {
         }
         let (code, reach) = (code as i64, self.most as i64);
         let twice = 2 * code;
-        match self.what {
+        let added = match self.what {
             What::Values { times, least } => times * code + least,
             What::Squares => 2 * (twice - reach) * (twice - reach) - reach * reach,
             What::Rows => 1,
             What::Below => moved[0],
             What::Above => moved[1],
-        }
+        };
+        if self.part == Part::Times { added >> TIMES } else { added }
     }
 }
 
@@ -164,11 +211,21 @@ mod tests {
         for (most, times, least) in
             (0..70u64).flat_map(|most| [(most, 2, -(most as i64)), (most, 1, 5), (most, 1, -7)])
         {
-            for what in [What::Values { times, least }, What::Squares, What::Rows, What::Below, What::Above] {
-                let addend = Addend { column: 0, most, what };
+            let all = [What::Values { times, least }, What::Squares, What::Rows, What::Below, What::Above];
+            for (what, part) in
+                all.into_iter().flat_map(|what| [Part::All, Part::Times].map(|part| (what, part)))
+            {
+                let addend = Addend {
+                    column: 0,
+                    most: if part == Part::Times { most << 17 } else { most },
+                    what,
+                    part,
+                };
                 let (least, most) = addend.span();
                 assert!(
-                    (0..addend.most + 5).all(|code| (least..=most).contains(&addend.of(code))),
+                    (0..addend.most + 5)
+                        .step_by(if part == Part::Times { 1009 } else { 1 })
+                        .all(|code| (least..=most).contains(&addend.of(code))),
                     "{addend:?}"
                 );
             }

@@ -346,7 +346,8 @@ impl<'c> Given<'c> {
         let all: Vec<(&Cuboid, &Counts)> =
             self.tables.iter().map(|(table, counts)| (table, counts)).collect();
         agree(cube, &all)?;
-        for (_, sums) in &self.beside {
+        // Times are rounded in each cell, so tables differ in them: what they are beside says whether the sums are the same.
+        for (_, sums) in self.beside.iter().filter(|(addend, _)| addend.is_sum()) {
             let all: Vec<(&Cuboid, &Counts)> = self.tables.iter().map(|(table, _)| table).zip(sums).collect();
             agree(cube, &all)?;
         }

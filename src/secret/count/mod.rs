@@ -26,7 +26,7 @@ mod tally;
 mod tests;
 mod words;
 
-pub(in crate::secret) use addend::Addend;
+pub(in crate::secret) use addend::{Addend, joined};
 pub(crate) use counts::Counts;
 pub(crate) use data::Data;
 pub(in crate::secret) use data::Tabulator;
@@ -74,7 +74,7 @@ pub enum CountError {
 
 /// What counting the tables of a plan takes, known from the domain alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Work {
+pub(crate) struct Work {
     /// Steps on each row: one for each dimension of each counted table, and one for the table.
     pub steps: usize,
     /// The bytes that counts, or what is kept of each row, take.
@@ -83,7 +83,7 @@ pub struct Work {
 
 /// What is held while rows are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
+pub(crate) enum Held {
     /// Counted tables: so many bytes in all.
     Tables(usize),
     /// The rows themselves: so many bytes for each.
@@ -178,7 +178,7 @@ impl<'r> Counter<'r> {
             counter.blocks(axes, |cells, index, block| {
                 for (&cell, row) in index.iter().zip(block) {
                     let cell = &mut cells[cell as usize];
-                    *cell = cell.checked_add(addend.of(codes.values().at(row))).ok_or(CountError::Sum)?;
+                    *cell = addend.plus(*cell, addend.of(codes.values().at(row))).ok_or(CountError::Sum)?;
                 }
                 Ok(())
             })

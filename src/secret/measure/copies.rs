@@ -11,13 +11,15 @@
 //! from the last streams but one.
 
 use super::error::MeasureError;
+use crate::cube::{Frame, Integer};
 #[cfg(feature = "faults")]
 use crate::exact::Rational;
 use crate::plan::{Mode, Noise, Plan, Subject};
+use crate::planner::capacity;
 #[cfg(feature = "faults")]
 use crate::planted::{self, Planted};
 use crate::secret::noise::{Entropy, NoiseError, SEEDS, Sampler, Step, uniform};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 /// The plans of all copies of a measuring, the most precise first; one plan that is no copy stands for itself.
 #[derive(Debug, Clone)]
@@ -64,6 +66,8 @@ impl Copies {
 /// Copies whose centres are drawn, where they have any.
 pub(super) struct Drawn {
     copies: Copies,
+    /// For each measurement whether it takes more than 64 bits, in some copy: plans alone say so.
+    wide: Vec<bool>,
     centres: Zeroizing<Vec<i64>>,
 }
 
@@ -71,17 +75,24 @@ pub(super) struct Drawn {
 const CENTRES: u64 = SEEDS - 1;
 
 impl Drawn {
-    pub(super) fn new(copies: Copies, entropy: &Entropy) -> Result<Drawn, MeasureError> {
+    pub(super) fn new(copies: Copies, frame: &Frame, entropy: &Entropy) -> Result<Drawn, MeasureError> {
         let centre = |(k, plan): (u64, &Plan)| match plan.centres() {
             None => 0,
             Some(c) => c.low() + uniform(2 * u64::from(c.reach), &mut entropy.stream(CENTRES - k)) as i64,
         };
         let centres = Zeroizing::new((0..).zip(copies.plans()).map(centre).collect());
-        Ok(Drawn { copies, centres })
+        let of = |i| copies.plans().iter().any(|plan| capacity::is_wide(plan, frame, i));
+        let wide = (0..copies.first().measured()).map(of).collect();
+        Ok(Drawn { copies, wide, centres })
     }
 
     pub(super) fn first(&self) -> &Plan {
         self.copies.first()
+    }
+
+    /// Whether the integers of a measurement take 128 bits.
+    pub(super) fn is_wide(&self, index: usize) -> bool {
+        self.wide.get(index).copied().unwrap_or(false)
     }
 
     /// How many copies there are.
@@ -90,13 +101,13 @@ impl Drawn {
     }
 
     /// Noise for every integer of a measurement, or of one slice of it, for each copy.
-    pub(crate) fn noisy(
+    pub(super) fn noisy<T: Integer + Zeroize>(
         &self,
-        mut exact: Zeroizing<Vec<i64>>,
+        mut exact: Zeroizing<Vec<T>>,
         (index, slice): (usize, usize),
         entropy: &Entropy,
-    ) -> Result<Vec<Vec<i64>>, MeasureError> {
-        let mut out: Vec<Vec<i64>> = Vec::with_capacity(self.copies());
+    ) -> Result<Vec<Vec<T>>, MeasureError> {
+        let mut out: Vec<Vec<T>> = Vec::with_capacity(self.copies());
         for (k, plan) in self.copies.plans().iter().enumerate() {
             let nested = plan.copy.as_ref().is_some_and(|c| c.mode == Mode::Nested);
             #[cfg(feature = "faults")]
@@ -118,7 +129,7 @@ impl Drawn {
                     let mut noisy = Zeroizing::new(own);
                     for cell in noisy.iter_mut() {
                         let noise = sampler.draw(&mut stream).checked_add(centre);
-                        let sum = noise.and_then(|noise| cell.checked_add(noise));
+                        let sum = noise.and_then(|noise| cell.plus(noise.into()));
                         *cell = sum.ok_or(MeasureError::Overflow(index))?;
                     }
                     std::mem::take(&mut *noisy)
@@ -154,10 +165,15 @@ fn sampler(plan: &Plan, index: usize) -> Result<Sampler, NoiseError> {
 
 /// The law that a fault makes of it.
 #[cfg(feature = "faults")]
-fn faulty(sampler: Sampler, plan: &Plan, index: usize, exact: &[i64]) -> Result<Sampler, NoiseError> {
+fn faulty<T: Integer>(
+    sampler: Sampler,
+    plan: &Plan,
+    index: usize,
+    exact: &[T],
+) -> Result<Sampler, NoiseError> {
     let part = match planted::now() {
         Some(Planted::SmallNoise) => (9, 10),
-        Some(Planted::NoiseOfData) if exact.iter().all(|n| *n == 0) => (1, 4),
+        Some(Planted::NoiseOfData) if exact.iter().all(|n| *n == T::from(0)) => (1, 4),
         _ => return Ok(sampler),
     };
     let part = Rational::new(part.0, part.1).ok_or(NoiseError::ZeroScale)?;
@@ -169,13 +185,13 @@ fn faulty(sampler: Sampler, plan: &Plan, index: usize, exact: &[i64]) -> Result<
 }
 
 /// A nested copy, from the one before it.
-fn step(
+fn step<T: Integer>(
     copies: &Copies,
     k: usize,
     (index, slice): (usize, usize),
-    mut noisy: Vec<i64>,
+    mut noisy: Vec<T>,
     entropy: &Entropy,
-) -> Result<Vec<i64>, MeasureError> {
+) -> Result<Vec<T>, MeasureError> {
     let overflow = MeasureError::Overflow(index);
     let (Some(plan), Some(before)) = (copies.0.get(k), k.checked_sub(1).and_then(|k| copies.0.get(k))) else {
         return Err(MeasureError::NotCopies);
@@ -183,7 +199,7 @@ fn step(
     let mut stream = entropy.stream(stream(plan, k, (index, slice)));
     let mut add = |more: &mut dyn FnMut() -> i64| {
         for cell in noisy.iter_mut() {
-            *cell = cell.checked_add(more())?;
+            *cell = cell.plus(more().into())?;
         }
         Some(())
     };

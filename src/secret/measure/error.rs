@@ -25,7 +25,7 @@ pub enum MeasureError {
     Undeclared,
     /// More rows than the plan's integers have room for.
     #[error(
-        "the data has more rows than the {0} that this plan's 64-bit integers or the sections of a release have room for; nothing \
+        "the data has more rows than the {0} that this plan's integers or the sections of a release have room for; nothing \
          was charged. Ask for smaller tables, or for amounts with fewer steps"
     )]
     TooManyRows(u64),
@@ -36,7 +36,7 @@ pub enum MeasureError {
     #[error("interrupted")]
     Stopped,
     /// An integer did not fit.
-    #[error("measurement {0} does not fit 64-bit integers")]
+    #[error("measurement {0} does not fit its integers")]
     Overflow(usize),
     /// The receiver of the measurements failed.
     #[error(transparent)]

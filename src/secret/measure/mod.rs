@@ -20,25 +20,25 @@ pub(crate) use copies::Copies;
 pub(crate) use error::MeasureError;
 pub(crate) use exact::{ExactTables, exact_tables};
 
-use crate::cube::{Cube, Cuboid, Frame};
+use crate::cube::{Cube, Cuboid, Frame, Integer, Integers};
 use crate::plan::slices::Slices;
-use crate::plan::{Measurement, Plan, Subject};
+use crate::plan::{Block, Measurement, Plan, Subject};
 use crate::planner::capacity;
 #[cfg(feature = "faults")]
 use crate::planted::{self, Planted};
-use crate::secret::count::{Addend, Data, Shares, Tabulator};
+use crate::secret::count::{Addend, Data, Shares, Tabulator, joined};
 use crate::secret::noise::Entropy;
 use crate::watch::Watch;
 use copies::Drawn;
 use rayon::prelude::*;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 /// Refuses rows so many that integers of the plan might not fit: every plan has room for [`capacity::ROWS`]. To be asked before anything
 /// is charged.
 pub(crate) fn has_room(data: &Data, plan: &Plan, frame: &Frame) -> Result<(), MeasureError> {
-    capacity::check(plan, frame, data.rows())
+    capacity::check_rows(plan, frame, data.rows())
         .map_err(|_| MeasureError::TooManyRows(capacity::most_rows(plan, frame)))
 }
 
@@ -47,7 +47,7 @@ const CELLS_IN_FLIGHT: usize = 1 << 21;
 
 /// Who takes what was measured: of which copy, which measurement, its integers, or those of its next slice.
 pub(crate) type Sink<'a> =
-    &'a mut dyn FnMut(usize, usize, Vec<i64>) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
+    &'a mut dyn FnMut(usize, usize, Integers) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// Measures everything the plan lists and hands each measurement to `sink`, in order. Returns the number of values.
 ///
@@ -60,7 +60,7 @@ pub fn measure(
     charged: Charged<Plan>,
     entropy: Entropy,
     watch: &Watch,
-    sink: &mut dyn FnMut(usize, Vec<i64>) -> Result<(), Box<dyn std::error::Error + Send + Sync>>,
+    sink: &mut dyn FnMut(usize, Integers) -> Result<(), Box<dyn std::error::Error + Send + Sync>>,
 ) -> Result<u64, MeasureError> {
     measure_copies(data, cube, charged.alone(), entropy, watch, &mut |_, i, values| sink(i, values))
 }
@@ -78,9 +78,10 @@ pub(crate) fn measure_copies(
     watch: &Watch,
     sink: Sink<'_>,
 ) -> Result<u64, MeasureError> {
-    let drawn = Drawn::new(charged.into_work(), &entropy)?;
+    let copies = charged.into_work();
+    let frame = Frame::new(cube, &copies.first().levels);
+    let drawn = Drawn::new(copies, &frame, &entropy)?;
     let plan = drawn.first();
-    let frame = Frame::new(cube, &plan.levels);
     let mut items = items(plan, &frame);
     let all: u64 = items.iter().map(|item| item.cells as u64).sum();
     let (mut done, mut values) = (0, 0);
@@ -110,7 +111,7 @@ pub(crate) fn measure_copies(
         }
         let data = &data;
         let shared = shares.as_ref().map(|(_, shares)| shares);
-        let measured: Vec<Vec<Vec<i64>>> = batch
+        let measured: Vec<Vec<Integers>> = batch
             .par_iter()
             .map_init(
                 || data.counter(),
@@ -118,7 +119,7 @@ pub(crate) fn measure_copies(
             )
             .collect::<Result<_, _>>()?;
         for (item, measured) in batch.iter().zip(measured) {
-            values += measured.first().map_or(0, Vec::len) as u64;
+            values += measured.first().map_or(0, |values| values.iter().count()) as u64;
             for (copy, measured) in measured.into_iter().enumerate() {
                 sink(copy, item.index, measured).map_err(MeasureError::Sink)?;
             }
@@ -181,12 +182,14 @@ fn added_up(
 
 /// What a fault makes of counts.
 #[cfg(feature = "faults")]
-fn faulty(cells: &mut Vec<i64>) {
+fn faulty<T: Integer>(cells: &mut Vec<T>) {
+    let change =
+        |cells: &mut Vec<T>, of: fn(i128) -> i64| cells.iter_mut().for_each(|n| *n = of((*n).into()).into());
     match planted::now() {
-        Some(Planted::Rounded) => cells.iter_mut().for_each(|n| *n = (*n + 5).div_euclid(10) * 10),
-        Some(Planted::ClampedSums) => cells.iter_mut().for_each(|n| *n = (*n).clamp(-(1 << 40), 1 << 40)),
+        Some(Planted::Rounded) => change(cells, |n| ((n + 5).div_euclid(10) * 10) as i64),
+        Some(Planted::ClampedSums) => change(cells, |n| n.clamp(-(1 << 40), 1 << 40) as i64),
         Some(Planted::Shaped) => {
-            let last = cells.iter().rposition(|n| *n != 0);
+            let last = cells.iter().rposition(|n| *n != 0.into());
             cells.truncate(last.map_or(1, |last| last + 1));
         }
         _ => {}
@@ -209,13 +212,13 @@ fn one(
     drawn: &Drawn,
     item: &Item,
     entropy: &Entropy,
-) -> Result<Vec<Vec<i64>>, MeasureError> {
+) -> Result<Vec<Integers>, MeasureError> {
     let index = item.index;
     let overflow = || MeasureError::Overflow(index);
     let (channel, m) = drawn.first().measurement(index).ok_or_else(overflow)?;
     let of_slice = item.slices.as_ref().map(|slices| m.block.slice(frame, slices, item.slice));
     let (block, frame) = of_slice.as_ref().map_or((&m.block, frame), |(block, frame)| (block, frame));
-    let mut cells = match (&item.slices, shares) {
+    let cells = match (&item.slices, shares) {
         (Some(_), Some(shares)) => counter.slice(cube, m.block.cuboid(), (shares, item.slice))?.into_cells(),
         _ => {
             let subject = &channel.subject;
@@ -224,11 +227,36 @@ fn one(
             cells.ok_or_else(overflow)?
         }
     };
+    if drawn.is_wide(index) {
+        let column = column_of(drawn.first(), cube, &channel.subject);
+        let beside = column.and_then(|column| Addend::of_subject(&channel.subject, column)?.times());
+        let cells: Vec<i128> = match beside {
+            None => cells.iter().map(|&cell| cell.into()).collect(),
+            Some(times) => {
+                let times = counter.added(cube, m.block.cuboid(), times)?.into_cells();
+                cells.iter().zip(&*times).map(|(&remainder, &times)| joined(remainder, times)).collect()
+            }
+        };
+        return noisy(Zeroizing::new(cells), (block, frame), drawn, (index, item.slice), entropy);
+    }
+    noisy(cells, (block, frame), drawn, (index, item.slice), entropy)
+}
+
+/// From the cells of a measurement, or of a slice of it, to what is published of it, in 64 bits or in 128.
+fn noisy<T: Integer + Zeroize>(
+    mut cells: Zeroizing<Vec<T>>,
+    (block, frame): (&Block, &Frame),
+    drawn: &Drawn,
+    (index, slice): (usize, usize),
+    entropy: &Entropy,
+) -> Result<Vec<Integers>, MeasureError> {
+    let overflow = || MeasureError::Overflow(index);
     // Still secret: noise is added to each.
     *cells = block.apply(frame, std::mem::take(&mut *cells)).ok_or_else(overflow)?;
     #[cfg(feature = "faults")]
     faulty(&mut cells);
     // From here on the numbers are private no more.
-    let noisy = drawn.noisy(cells, (index, item.slice), entropy)?;
-    noisy.into_iter().map(|noisy| block.publish(frame, noisy).ok_or_else(overflow)).collect()
+    let noisy = drawn.noisy(cells, (index, slice), entropy)?;
+    let published = |noisy| block.publish(frame, noisy).and_then(T::all).ok_or_else(overflow);
+    noisy.into_iter().map(published).collect()
 }

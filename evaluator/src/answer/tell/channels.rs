@@ -6,7 +6,7 @@
 use super::tables::Evaluator;
 use super::{AllRows, Family, Told};
 use crate::answer::error::{AnswerError, QueryError};
-use crate::cube::{Cube, Cuboid, Quantity, Summand};
+use crate::cube::{Cube, Cuboid, Integers, Quantity, Summand};
 use crate::joint::{JointLaw, Noise};
 use crate::law::NoiseLaw;
 use crate::memo::Memo;
@@ -25,17 +25,17 @@ pub(crate) struct Channels {
 /// The integers of a channel beside rows: of its measurements, and of its exact tables.
 #[derive(PartialEq)]
 pub(crate) struct ChannelValues {
-    values: Vec<Vec<i64>>,
+    values: Vec<Integers>,
     exact: Vec<Vec<i64>>,
 }
 
 impl Source for ChannelValues {
-    fn values(&self, index: usize) -> Result<Vec<i64>, SourceError> {
-        self.values.values(index)
+    fn values(&self, index: usize) -> Result<Integers, SourceError> {
+        self.values.get(index).cloned().ok_or_else(|| SourceError(format!("no measurement {index}").into()))
     }
 
     fn exact(&self, index: usize) -> Result<Vec<i64>, SourceError> {
-        self.exact.values(index)
+        self.exact.get(index).cloned().ok_or_else(|| SourceError(format!("no exact table {index}").into()))
     }
 }
 
@@ -52,7 +52,7 @@ impl Channels {
     pub(crate) fn new<E: From<crate::recover::RecoverError>>(
         cube: &Arc<Cube>,
         plan: &Plan,
-        mut values: impl FnMut(usize) -> Result<Vec<i64>, E>,
+        mut values: impl FnMut(usize) -> Result<Integers, E>,
         exact: impl Fn(&Subject) -> Vec<Vec<i64>>,
     ) -> Result<Channels, E> {
         let mut each = Vec::new();

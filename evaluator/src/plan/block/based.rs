@@ -13,7 +13,7 @@
 
 use super::component::{rung_norm, rung_scale};
 use super::kind::{Factors, Form, Kind};
-use crate::cube::{Cube, Cuboid, Frame, Level, Rung, contrast};
+use crate::cube::{Cube, Cuboid, Frame, Integer, Level, Rung, contrast};
 use crate::plan::basis::Basis;
 use crate::plan::weights::NodeWeights;
 use crate::plan::{Noise, limits};
@@ -141,7 +141,7 @@ impl Kind for Based {
     }
 
     /// Rows of bases, and scaled counts elsewhere: still secret.
-    fn apply(data: &Based, frame: &Frame, mut counts: Vec<i64>) -> Option<Vec<i64>> {
+    fn apply<T: Integer>(data: &Based, frame: &Frame, mut counts: Vec<T>) -> Option<Vec<T>> {
         let scale = i64::try_from(scale(data, frame)?).ok()?;
         let mut inner = 1;
         for (d, l, told) in data.dimensions().rev() {
@@ -153,13 +153,13 @@ impl Kind for Based {
             inner *= told.noises(frame.rung(Level::new(d, l)));
         }
         counts.iter_mut().try_for_each(|c| {
-            *c = c.checked_mul(scale)?;
+            *c = c.times(scale)?;
             Some(())
         })?;
         Some(counts)
     }
 
-    fn publish(data: &Based, frame: &Frame, mut noisy: Vec<i64>) -> Option<Vec<i64>> {
+    fn publish<T: Integer>(data: &Based, frame: &Frame, mut noisy: Vec<T>) -> Option<Vec<T>> {
         let mut inner = 1;
         for (d, l, told) in data.dimensions().rev() {
             let rung = frame.rung(Level::new(d, l));

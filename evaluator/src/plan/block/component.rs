@@ -6,7 +6,7 @@
 //! `m²(1−1/c)`: the price of the projection, no more.
 
 use super::kind::{Factors, Form, Kind, contrasts};
-use crate::cube::{Cuboid, Frame, Rung};
+use crate::cube::{Cuboid, Frame, Integer, Rung};
 use crate::exact::gcd;
 use crate::plan::Noise;
 
@@ -29,16 +29,16 @@ impl Kind for Component {
     }
 
     /// The scaled counts, still secret; the contrasts are taken of the noisy ones.
-    fn apply(data: &Cuboid, frame: &Frame, mut counts: Vec<i64>) -> Option<Vec<i64>> {
+    fn apply<T: Integer>(data: &Cuboid, frame: &Frame, mut counts: Vec<T>) -> Option<Vec<T>> {
         let scale = component_scale(frame, data).and_then(|s| i64::try_from(s).ok())?;
         counts.iter_mut().try_for_each(|c| {
-            *c = c.checked_mul(scale)?;
+            *c = c.times(scale)?;
             Some(())
         })?;
         Some(counts)
     }
 
-    fn publish(data: &Cuboid, frame: &Frame, noisy: Vec<i64>) -> Option<Vec<i64>> {
+    fn publish<T: Integer>(data: &Cuboid, frame: &Frame, noisy: Vec<T>) -> Option<Vec<T>> {
         frame.contrast(data, noisy)
     }
 

@@ -1,6 +1,6 @@
 //! What a kind of measurement answers about itself.
 
-use crate::cube::{Cube, Cuboid, Frame};
+use crate::cube::{Cube, Cuboid, Frame, Integer};
 use crate::plan::{Noise, limits};
 
 /// How a measurement enters least squares.
@@ -63,10 +63,10 @@ pub(super) trait Kind {
     }
 
     /// From the table's counts to the integers that noise is added to. `None` on overflow.
-    fn apply(data: &Self::Data, frame: &Frame, counts: Vec<i64>) -> Option<Vec<i64>>;
+    fn apply<T: Integer>(data: &Self::Data, frame: &Frame, counts: Vec<T>) -> Option<Vec<T>>;
 
     /// From the noisy integers to those that are published: post-processing, which costs nothing. `None` on overflow.
-    fn publish(_data: &Self::Data, _frame: &Frame, noisy: Vec<i64>) -> Option<Vec<i64>> {
+    fn publish<T: Integer>(_data: &Self::Data, _frame: &Frame, noisy: Vec<T>) -> Option<Vec<T>> {
         Some(noisy)
     }
 

@@ -20,7 +20,7 @@ pub use component::{component_norm, component_scale};
 pub(crate) use kind::Factors;
 
 use super::{Noise, limits};
-use crate::cube::{Cube, Cuboid, Frame};
+use crate::cube::{Cube, Cuboid, Frame, Integer};
 use kind::{Form, Kind};
 use rows::Rows;
 
@@ -128,12 +128,12 @@ impl Block {
     }
 
     /// From the table's counts to the integers that noise is added to. `None` on overflow.
-    pub fn apply(&self, frame: &Frame, counts: Vec<i64>) -> Option<Vec<i64>> {
+    pub fn apply<T: Integer>(&self, frame: &Frame, counts: Vec<T>) -> Option<Vec<T>> {
         of_kind!(self, it, K::apply(it, frame, counts))
     }
 
     /// From the noisy integers to those that are published. `None` on overflow.
-    pub fn publish(&self, frame: &Frame, noisy: Vec<i64>) -> Option<Vec<i64>> {
+    pub fn publish<T: Integer>(&self, frame: &Frame, noisy: Vec<T>) -> Option<Vec<T>> {
         // Of a slice whose nodes have no siblings nothing is.
         if self.checked_values(frame) == Some(0) {
             return Some(Vec::new());

@@ -1,7 +1,7 @@
 //! Differences of pairs of siblings: the Haar wavelet on a binary tree.
 
 use super::kind::{Factors, Form, Kind, contrasts};
-use crate::cube::{Cube, Cuboid, Frame};
+use crate::cube::{Cube, Cuboid, Frame, Integer};
 use crate::plan::Noise;
 
 pub(super) struct Pairs;
@@ -27,7 +27,7 @@ impl Kind for Pairs {
     }
 
     /// Sums of counts, still secret: noise is added to each.
-    fn apply(data: &Cuboid, frame: &Frame, counts: Vec<i64>) -> Option<Vec<i64>> {
+    fn apply<T: Integer>(data: &Cuboid, frame: &Frame, counts: Vec<T>) -> Option<Vec<T>> {
         frame.contrast(data, counts)
     }
 

@@ -1,7 +1,7 @@
 //! Linear queries of one table that the agency wrote itself.
 
 use super::kind::{Factors, Form, Kind};
-use crate::cube::{Cube, Cuboid, Frame};
+use crate::cube::{Cube, Cuboid, Frame, Integer};
 use crate::plan::{Noise, limits};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -58,10 +58,10 @@ impl Kind for Rows {
     }
 
     /// Sums of counts, still secret: noise is added to each. `None` also when a cell does not exist.
-    fn apply(data: &Rows, _: &Frame, counts: Vec<i64>) -> Option<Vec<i64>> {
+    fn apply<T: Integer>(data: &Rows, _: &Frame, counts: Vec<T>) -> Option<Vec<T>> {
         let one = |row: &Vec<(u32, i32)>| {
-            row.iter().try_fold(0i64, |sum, &(cell, factor)| {
-                sum.checked_add(counts.get(cell as usize)?.checked_mul(i64::from(factor))?)
+            row.iter().try_fold(T::from(0), |sum, &(cell, factor)| {
+                sum.plus(counts.get(cell as usize)?.times(factor.into())?)
             })
         };
         data.rows.iter().map(one).collect()

@@ -1,7 +1,7 @@
 //! Every cell of a cuboid's table.
 
 use super::kind::{Factors, Form, Kind, Seen};
-use crate::cube::{Cuboid, Frame};
+use crate::cube::{Cuboid, Frame, Integer};
 use crate::plan::{Noise, limits};
 
 pub(super) struct Table;
@@ -21,7 +21,7 @@ impl Kind for Table {
         limits::cells(frame, data)
     }
 
-    fn apply(_: &Cuboid, _: &Frame, counts: Vec<i64>) -> Option<Vec<i64>> {
+    fn apply<T: Integer>(_: &Cuboid, _: &Frame, counts: Vec<T>) -> Option<Vec<T>> {
         Some(counts)
     }
 

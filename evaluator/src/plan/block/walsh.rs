@@ -1,7 +1,7 @@
 //! The Walsh–Hadamard coefficients of a table: see [`crate::cube::walsh`].
 
 use super::kind::{Factors, Form, Kind, Seen};
-use crate::cube::{Cube, Cuboid, Frame, walsh};
+use crate::cube::{Cube, Cuboid, Frame, Integer, walsh};
 use crate::plan::Noise;
 
 pub(super) struct Walsh;
@@ -30,7 +30,7 @@ impl Kind for Walsh {
     }
 
     /// Sums of counts, still secret: noise is added to each.
-    fn apply(data: &Cuboid, frame: &Frame, counts: Vec<i64>) -> Option<Vec<i64>> {
+    fn apply<T: Integer>(data: &Cuboid, frame: &Frame, counts: Vec<T>) -> Option<Vec<T>> {
         frame.walsh(data, counts)
     }
 

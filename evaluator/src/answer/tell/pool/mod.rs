@@ -178,11 +178,11 @@ impl<'a, S: Source> Pool<'a, S> {
         if !written.is_empty() && plain && written.iter().all(|(i, _)| one(*i).is_some()) {
             let mut values = Vec::new();
             for i in 0..plan.only().measurements.len() {
-                values.extend(recovery.source().values(i).map_err(RecoverError::from)?);
+                values.extend(recovery.source().values(i).map_err(RecoverError::from)?.floats());
             }
             for ((i, filter), value) in written.into_iter().zip(values) {
                 let Some([noise]) = one(i) else { continue };
-                self.rows.push(Measured { place: (release, i), filter, value: value as f64, noise });
+                self.rows.push(Measured { place: (release, i), filter, value, noise });
             }
             return Ok(());
         }

@@ -85,7 +85,7 @@ impl Reach {
 mod tests {
     use super::super::part::Few;
     use super::*;
-    use crate::cube::{Categories, Cube, Dimension, Filter, Level};
+    use crate::cube::{Categories, Cube, Dimension, Filter, Integers, Level};
     use crate::exact::Rational;
     use crate::plan::slices::Slices;
     use crate::plan::{
@@ -105,10 +105,10 @@ mod tests {
     }
 
     impl Source for Cut {
-        fn values(&self, index: usize) -> Result<Vec<i64>, SourceError> {
+        fn values(&self, index: usize) -> Result<Integers, SourceError> {
             match &self.cuts[index] {
                 Some(_) if !self.whole => Err(SourceError("nobody holds it whole".into())),
-                _ => Ok(self.values[index].clone()),
+                _ => Ok(self.values[index].clone().into()),
             }
         }
 
@@ -116,8 +116,8 @@ mod tests {
             self.cuts[index].as_ref().map(|(cut, _)| cut.clone())
         }
 
-        fn slice(&self, index: usize, slice: usize) -> Result<Vec<i64>, SourceError> {
-            Ok(self.cuts[index].as_ref().unwrap().1[slice].clone())
+        fn slice(&self, index: usize, slice: usize) -> Result<Integers, SourceError> {
+            Ok(self.cuts[index].as_ref().unwrap().1[slice].clone().into())
         }
     }
 
