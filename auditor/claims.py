@@ -1,7 +1,5 @@
 """The manifest's claims, derived again from the sections."""
 
-import json
-
 from . import cost, loss
 from .project import room
 from .shapes import ratio
@@ -35,8 +33,7 @@ class Claims:
     def __init__(self, release):
         self.release, self.manifest, self.held = release, release.file.manifest, release.held
         self.rho = self.held.noise == "gaussian" or release.projection is not None
-        self.sign = "ρ" if self.rho else "ε"
-        self.cost = cost.Cost(release)
+        self.sign, self.cost = "ρ" if self.rho else "ε", cost.Cost(release)
 
     def amount(self, value):
         return {"currency": "rho" if self.rho else "epsilon", "amount": str(value)}
@@ -65,8 +62,7 @@ class Claims:
             must(derived or not said, f"{name}: the manifest has what the file has not")
             for key, value in derived.items():
                 why = f"{name}.{key}: the manifest says {said.get(key)!r}, and what follows is {value!r}"
-                alike = json.dumps(said.get(key), sort_keys=True) == json.dumps(value, sort_keys=True)
-                must(alike, why[:600])
+                must(said.get(key) == value, why[:600])
         return "derived again from plan and domain, and equal"
 
     def _derived(self):
@@ -85,8 +81,7 @@ class Claims:
                 "projection": self._projection(), "recipient": self._recipient()}
 
     def _note(self):
-        unit, rows = self.manifest["privacy"]["unit"], self.held.max_rows
-        without = self.manifest["privacy"].get("without")
+        unit, rows, without = self.manifest["privacy"]["unit"], self.held.max_rows, self.manifest["privacy"].get("without")
         who = f"every {unit}, of which at most {rows} rows count"
         who += ", and for every single row without one" if without == "own" else ""
         if unit == "row" and (rows == 1 or self.release.projection and self.release.file.version == 1):
@@ -94,10 +89,10 @@ class Claims:
         whether = {"add-remove": "whether it is in the data or not",
                    "substitute": "whatever it says (the number of rows is public)"}[self.held.neighbours]
         kind = ("zero-concentrated" if self.rho else "pure") + " differential privacy"
-        note = f"{self.sign} <= {self.release.budget} of {kind} for {who}, {whether}."
-        note += f" Rows without a {unit} are left out." if without == "drop" else ""
-        note += f" The cost is {self.cost.case}." if self.cost.case != cost.SUM else ""
-        return f"{note} {EXACT}" if self.release.rows.exact else note
+        parts = [f"{self.sign} <= {self.release.budget} of {kind} for {who}, {whether}."]
+        parts += [f"Rows without a {unit} are left out."] * (without == "drop")
+        parts += [f"The cost is {self.cost.case}."] * (self.cost.case != cost.SUM)
+        return " ".join(parts + [EXACT] * bool(self.release.rows.exact))
 
     def _approximate(self):
         if not self.rho:

@@ -101,11 +101,9 @@ class File:
             must(offset == at and length <= min(1 << 30, end - at), "the sections do not follow each other")
             new = Section(tag, index, self.data[at:at + length], self.data[start + 24:start + 56])
             first = not last or last.kind < new.kind
-            follows = index == 0 if first else (tag, index) == (last.tag, last.index + 1)
-            must(follows, "the rows of the table do not ascend")
-            sound = (tag >= CRITICAL) == (new.name is not None and new.name not in NOT_CRITICAL)
-            sound &= self.version == 2 or new.name not in SECOND
-            must(sound, "a section has a tag that it cannot have")
+            must((tag, index) == (tag if first else last.tag, 0 if first else last.index + 1), "rows do not ascend")
+            critical, known = new.name not in (None, *NOT_CRITICAL), self.version == 2 or new.name not in SECOND
+            must((tag >= CRITICAL) == critical and known, "a section has a tag that it cannot have")
             sections.append(new)
             last, at = new, at + length
         must(at == end, "the lengths do not add up to the file's")
@@ -124,11 +122,11 @@ class File:
         later = {"dataset", "account", "recipient", "legends"}
         must(self.version == 2 or not later & set(top), f"a file of format 1 has none of {later}")
         rows, sources = top["sections"], top["sources"]
-        must(len(rows) == len(self.sections), "the manifest does not repeat the table")
+        repeats = len(rows) == len(self.sections)
         for row, part in zip(rows, self.sections):
-            said = [row["tag"], row["index"], row["length"], row["blake3"]]
-            held = [part.tag, part.index, len(part.data), part.digest.hex()]
-            must(said == held and part.name in (None, row["name"]), "the manifest does not repeat the table")
+            held = {"tag": part.tag, "index": part.index, "length": len(part.data), "blake3": part.digest.hex()}
+            repeats &= row == {**held, "name": part.name or row["name"]}
+        must(repeats, "the manifest does not repeat the table")
         said = [sources["domain"], sources["spec"]] + [item["blake3"] for item in sources["attachments"]]
         held = [part.digest.hex() for part in self.sections if part.name in ("domain", "spec", "attachment")]
         must(said == held, "the sources are not those of the sections")

@@ -26,12 +26,12 @@ def total(costs):
     return exact if fits else Fraction(sum(map(up, costs)), 1 << 96)
 
 
-def down(value):
-    """Rounded down to 40 binary digits."""
-    shift = 40 - (value.numerator // value.denominator).bit_length()
-    while value * Fraction(2) ** shift < 1 << 39:
-        shift += 1
-    return Fraction(int(value * Fraction(2) ** shift)) / Fraction(2) ** shift
+def binary(value, digits, rounded):
+    """A ratio above 0 with so many binary digits, as `rounded` makes it whole."""
+    above, below = value.as_integer_ratio()
+    power = (above // below).bit_length() or 1 - ((below - 1) // above).bit_length()
+    unit = Fraction(2) ** (power - digits)
+    return rounded(value / unit) * unit
 
 
 def proven(layers):
@@ -44,6 +44,7 @@ def proven(layers):
         left = min(bits) - (len(layers) - 1).bit_length() - (2 * math.ceil(total) - 1).bit_length()
         e = min(max(left, 0) // 2, 40)
         if e >= 3:
+            down = functools.partial(binary, digits=40, rounded=math.floor)
             best = max(best, down(down(total) * Fraction(1 << (e - 2), (1 << (e - 2)) + 1)))
     return best
 

@@ -36,7 +36,7 @@ class Dimension:
         """Of each node of the level `fine` the node of the level `coarse` above it."""
         nodes = np.arange(self.size(fine))
         for level in range(fine, coarse, -1):
-            nodes = self.levels[level].parents[nodes] if level > 1 else np.zeros(len(nodes), dtype=np.int64)
+            nodes = self.levels[level].parents[nodes]
         return nodes
 
 
@@ -59,6 +59,10 @@ class Domain(list):
     def join(self, tables):
         """The coarsest table that tells all of these."""
         return tuple(dict(sorted(itertools.chain(*tables))).items())
+
+    def finest(self, dimensions):
+        """The finest table of some dimensions."""
+        return tuple((d, self[d].finest) for d in dimensions)
 
     def cells(self, table):
         return math.prod(self[d].size(level) for d, level in table)
@@ -85,8 +89,9 @@ class Tables:
                     self.finer.setdefault((d, coarse), set()).add(table)
 
     def tell(self, table):
+        """Those that tell this one."""
         sets = sorted((self.finer.get(axis, set()) for axis in table if axis[1]), key=len)
-        return bool(set.intersection(*sets) if sets else self.all)
+        return set.intersection(*sets) if sets else self.all
 
 
 def decode(wire):

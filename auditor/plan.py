@@ -6,7 +6,6 @@ import math
 import numpy as np
 
 from .blocks import Basis, Siblings
-from .wire import ascend
 
 STRATEGIES = ("residual queries base hierarchy cluster tables given wavelet fourier matrix bases "
               "together").split()
@@ -37,11 +36,11 @@ class Plan:
         self.neighbours, self.max_rows = wire.one_of("add-remove", "substitute"), wire.unsigned(32)
         wire.must(self.max_rows >= 1, "gives a unit no row")
         self.strategy, self.rule = wire.one_of(*STRATEGIES), wire.one_of("optimal", "uniform")
-        self.levels = wire.list(lambda: wire.list(wire.byte))
+        self.levels = wire.list(lambda: wire.ascending(wire.byte))
         wire.must(len(self.levels) == len(domain), "does not say for each dimension which levels are in use")
         for dimension, levels in zip(domain, self.levels):
             some = levels[:1] == [0] and levels[-1] <= dimension.finest
-            wire.must(some and ascend(levels), "uses levels that do not exist, or do not ascend")
+            wire.must(some, "uses levels that do not exist, or not the total")
         asked = lambda: (self._table(asked=True), wire.rational(positive=False))
         self.workload = wire.list(asked, 0, 262_144)
         self.blocks = wire.list(self._block, 0, 262_144)
@@ -74,8 +73,7 @@ class Plan:
 
     def _table(self, asked=False):
         wire = self.wire
-        table = tuple(wire.list(lambda: (wire.unsigned(16), wire.byte())))
-        wire.must(ascend([d for d, _ in table]), "has a table whose dimensions do not ascend")
+        table = tuple(wire.ascending(lambda: (wire.unsigned(16), wire.byte())))
         for d, level in table:
             used = d < len(self.levels) and 1 <= level <= self.levels[d][-1]
             used = used and (asked or level in self.levels[d])
@@ -105,9 +103,8 @@ class Plan:
 
     def _row(self, cells):
         wire = self.wire
-        row = wire.list(lambda: (wire.unsigned(32), wire.signed(32)), 1)
-        inside = ascend([cell for cell, _ in row]) and row[-1][0] < cells
-        wire.must(inside and all(factor for _, factor in row), "has a row that is malformed")
+        row = wire.ascending(lambda: (wire.unsigned(32), wire.signed(32)), 1)
+        wire.must(row[-1][0] < cells and all(factor for _, factor in row), "has a row that is malformed")
         return row
 
     def _way(self, d, level, kind):

@@ -34,7 +34,7 @@ def signs(coefficients, point):
 def room(held, domain):
     """How many bits a cell's number has, and whether that is its index among all cells."""
     bits = 64 - ((-(-held.rows // 64) if held.kind == "dense" else 1) - 1).bit_length()
-    cells = math.prod(domain[d].size(domain[d].finest) for d, _ in held.key)
+    cells = domain.cells(domain.finest(d for d, _ in held.key))
     return bits, cells <= 1 << bits and not any(text for _, text in held.key)
 
 
@@ -120,7 +120,7 @@ def answer(projected, text):
     asked, held, domain = where.Select(text, projected.domain), projected.held, projected.domain
     must(asked.figures == [("COUNT", None)], "a projection asked for another figure than COUNT(*)")
     texts = {d for d, is_text in held.key if is_text}
-    values = _values(asked.condition, domain, texts) if asked.condition else {}
+    values = _values(asked.where, domain, texts) if asked.where else {}
     must({*values, *dict(asked.groups)} <= set(dict(held.key)), "a dimension is not in the projection's key")
     groups = []
     for d in dict(held.key):

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import blocks, domain, sections, where
 from .plan import Plan
-from .wire import decoded, harmless, least, must, utf8
+from .wire import decoded, harmless, must
 
 
 class Channel:
@@ -59,9 +59,7 @@ class Release:
         self.copies = self._maybe("copies", sections.copies, self.plan, truncated, firsts[-1])
         self.held = self.projection or self.plan
         self.budget = Fraction(self.held.budget) / (self.copies.factor if self.copies else 1)
-        zeros = [section.read() for section in file.all("zero")]
-        must(all(len(zero) <= 65536 for zero in zeros), "a condition is too long")
-        self.zeros = [harmless(utf8(zero, "a condition"), lines=True) for zero in zeros]
+        self.zeros = self._all("zero", sections.condition)
         exact = self._all("exact", sections.exact, self.domain)
         self.channels = [Channel(self, 0, "rows", self.plan, [], exact, asked)]
         self.channels += [Channel(self, first, **vars(sums)) for first, sums in zip(firsts, held)]
@@ -75,7 +73,7 @@ class Release:
             others = any(map(file.all, ("exact", "zero", "truncation", "workload", "sums")))
             must(not others, "a projection has a section that none may have")
             must(not self.plan.blocks and not self.plan.workload, "a projection has a plan with tables")
-        self.rows.values = self._measured()
+        self.rows.values = list(self._measured())
         for channel in self.channels:
             told = sum(map(len, channel.values)) + sum(len(counts) for _, counts in channel.exact)
             tables = [block.table for block in channel.plan.blocks if block.kind != "rows"]
@@ -132,24 +130,22 @@ class Release:
 
     def _possible(self, all_of):
         """Exact sums are such that so many rows can have."""
-        h, counts = sections.steps(all_of["sums"].of), {table: found for table, found in self.rows.exact}
+        h, counts = sections.steps(all_of["sums"].of), dict(self.rows.exact)
+        some, squares = all_of.get("rows with a value"), all_of.get("sums of squares")
         for place, (table, sums) in enumerate(all_of["sums"].exact):
             must(table in counts, "sums are exact where counts are not")
-            rows, some = counts[table], all_of.get("rows with a value")
-            valued = some.exact[place][1] if some else rows
-            must((valued <= rows).all(), "more rows have a value than there are")
-            squares = all_of.get("sums of squares")
-            squares = squares.exact[place][1] if squares else [None] * len(sums)
-            for n, t, q in zip(map(int, valued), map(int, sums), squares):
-                must(abs(t) <= n * h and (t + n * h) % 2 == 0, "an exact sum is none of so many rows")
-                if q is not None:
-                    a = (t + n * h) // 2
-                    even, more = divmod(a, max(n, 1))
-                    least = n * even**2 + more * (2 * even + 1)
-                    ends, rest = divmod(a, h)
-                    whole, left = divmod(int(q) + 8 * h * a - n * h * h, 8)
-                    found = left == 0 and (whole - a) % 2 == 0 and least <= whole <= ends * h * h + rest**2
-                    must(found, "an exact sum of squares is none of so many rows")
+            valued = some.exact[place][1] if some else counts[table]
+            must((valued <= counts[table]).all(), "more rows have a value than there are")
+            # As whole numbers of any size.
+            n, t = valued.astype(object), sums.astype(object)
+            a, odd = (t + n * h) // 2, (t + n * h) % 2
+            must((abs(t) <= n * h).all() and not odd.any(), "an exact sum is none of so many rows")
+            if squares:
+                q, rest = np.divmod(squares.exact[place][1] + 8 * h * a - n * h * h, 8)
+                even, more = np.divmod(a, np.maximum(n, 1))
+                least, most = n * even**2 + more * (2 * even + 1), a // h * h * h + (a % h) ** 2
+                found = (rest == 0) & ((q - a) % 2 == 0) & (least <= q) & (q <= most)
+                must(found.all(), "an exact sum of squares is none of so many rows")
 
     def _all(self, name, read, *more):
         return [decoded(section.read(), f"{name} section", read, *more) for section in self.file.all(name)]
@@ -200,31 +196,27 @@ class Release:
         """Every integer. A section holds whole lists, until it has 2^16 values or more, or one slice."""
         if self.projection:
             whole, rest = divmod(self.projection.rows * (self.projection.buckets or 1), 1 << 16)
-            counts, cuts = [1 << 16] * whole + [rest] * (rest > 0), {}
+            counts, cuts = [1 << 16] * whole + [rest] * (rest > 0), itertools.repeat(None)
         else:
             counts = [blocks.count(self.plan, block) for block in self.plan.blocks]
             must(all(1 <= count <= 1 << 35 for count in counts), "something is measured that has no values")
-            cuts = {at: blocks.slices(self.plan, block) for at, block in enumerate(self.plan.blocks)}
-        parts, full = [], True
-        for at, count in enumerate(counts):
-            for own in cuts.get(at) or [range(count)]:
-                parts += [[]] if full or cuts.get(at) else []
-                parts[-1].append((at, own))
-                full = cuts.get(at) or sum(len(own) for _, own in parts[-1]) >= 1 << 16
+            cuts = [blocks.slices(self.plan, block) for block in self.plan.blocks]
+        parts, room = [], 0
+        for count, cut in zip(counts, cuts):
+            for size in map(len, cut) if cut else [count]:
+                if cut or room <= 0:
+                    parts.append([])
+                    room = 1 << 16
+                parts[-1].append(size)
+                room = 0 if cut else room - size
         held = self.file.all("measurements")
         must(len(held) == len(parts), f"{len(held)} sections of measurements are not {len(parts)}")
-        room = all(len(section.read()) >= sum(least(len(own)) for _, own in part)
-                   for section, part in zip(held, parts))
-        must(room, "a section of measurements is too short for its values")
-        values = [np.empty(count, dtype=np.int64) for count in counts]
-
-        def read(wire, part):
-            for at, own in part:
-                values[at][own if cuts.get(at) else slice(None)] = wire.packed(len(own))
-
-        for section, part in zip(held, parts):
-            decoded(section.data, "measurements section", read, part)
-        return values
+        read = lambda wire, sizes: list(map(wire.packed, sizes))
+        lists = itertools.chain.from_iterable(
+            decoded(section.read(), "measurements section", read, part) for section, part in zip(held, parts))
+        for _, cut in zip(counts, cuts):
+            values = np.concatenate([next(lists) for _ in cut or [0]])
+            yield values[np.argsort(np.concatenate(cut))] if cut else values
 
 
 def _within(some, every):

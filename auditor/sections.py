@@ -6,10 +6,16 @@ from types import SimpleNamespace
 from . import blocks
 from .shapes import KINDS
 from .plan import Plan
-from .wire import ascend, decoded, harmless
+from .wire import ascend, decoded, harmless, utf8
 
 # What rows add up to beside themselves, as the manifest calls it; the last two as `verify` does.
 SUBJECTS = ["sums", "rows with a value", "sums of squares", "rows moved to low", "rows moved to high"]
+
+
+def condition(wire):
+    """A text of SQL, which is all that its section holds."""
+    wire.must(len(wire.data) <= 65536, "is too long")
+    return harmless(utf8(wire.take(len(wire.data)), "a condition"), lines=True)
 
 
 def truncation(wire):
@@ -37,13 +43,9 @@ def workload(wire, plan):
         table = dict(plan.workload[number][0])
         if wire.one_of("sums", "query") == "query":
             return number, harmless(wire.text(), lines=True)
-        asked = wire.list(lambda: sums(table), 1)
-        wire.must(ascend([d for d, _ in asked]), "has dimensions that do not ascend")
-        return number, dict(asked)
+        return number, dict(wire.ascending(lambda: sums(table), 1))
 
-    entries = wire.list(entry, 1)
-    wire.must(ascend([number for number, _ in entries]), "has tables that do not ascend")
-    return dict(entries)
+    return dict(wire.ascending(entry, 1))
 
 
 def copies(wire, plan, truncated, measured):

@@ -13,6 +13,7 @@ import numpy as np
 
 from . import blocks, lists, loss, shapes, where
 from .claims import decimal
+from .cost import binary
 from .domain import Domain, Tables
 from .shapes import Float, ratio
 from .wire import Beyond, must, Refused, within
@@ -50,13 +51,10 @@ def alike(parts):
 
 def scale_within(plan, said):
     """The scale of a count that takes its part of the budget, rounded up to 32 binary digits; 0 if none."""
-    part = {True: Fraction(1, 100), False: Fraction(0)}[said] if isinstance(said, bool) else ratio(said)
+    part = Fraction(said, 100) if isinstance(said, bool) else ratio(said)
     must(part < 1, "a count takes the whole budget")
     spent = plan.budget * part * (2 if plan.noise == "gaussian" else 1)
-    if not spent:
-        return 0
-    digits, power = math.frexp(1.0 / (spent.numerator / spent.denominator) * (1.0 + 1e-9))
-    return math.ceil(math.ldexp(digits, 32)) * Fraction(2) ** (power - 32)
+    return binary(Fraction(1.0 / float(spent) * (1.0 + 1e-9)), 32, math.ceil) if spent else 0
 
 
 class Spec:
@@ -200,19 +198,18 @@ class Spec:
         sealed = self.release.domain
         same("the dimensions are", [d.name for d in sealed], [d.name for d in self.domain])
         for one, two in zip(sealed, self.domain):
-            if len(two.levels) == 1:
-                continue
             names = [level.name for level in two.levels]
             kept = [at for at, level in enumerate(one.levels)
                     if level.name in names or not level.name.startswith("half")]
+            if len(names) == 1:
+                continue
             same(f"the levels of {one.name} are", [one.levels[at].name for at in kept], names)
-            for at in set(range(len(one.levels))) - set(kept):
-                ends = max(level for level in kept if level < at), min(level for level in kept if level > at)
-                self._is_between(one, at, *ends)
             for above, at, told in zip(kept, kept[1:], two.levels[1:]):
                 level, parents = one.levels[at], one.ancestors(at, above).tolist()
                 wanted = [told.labels, told.parents.tolist(), told.bounds]
                 same(f"the categories of {one.name} are", [level.labels, parents, level.bounds], wanted)
+                for half in range(above + 1, at):
+                    self._is_between(one, half, above, at)
 
     def _legend(self, entry, dimension):
         """What the spec says of a dimension for people, as a manifest lists it."""
@@ -223,18 +220,17 @@ class Spec:
             heads = [head.lower() for head in heads]
             must(set(heads) - {"level"} == {"code", "label"} and len(set(heads)) == len(heads),
                  f"{given} has other columns than code, label and level")
-            rows = [dict(zip(heads, row)) for row in rows]
-            pairs = [(row.get("level") or finest, row["code"], row["label"]) for row in rows]
+            rows = [{"level": "", **dict(zip(heads, row))} for row in rows]
+            pairs = [(row["level"] or finest, row["code"], row["label"]) for row in rows]
         else:
             every = [(key, of) if isinstance(of, dict) else (finest, {key: of}) for key, of in given.items()]
             pairs = [(level, *pair) for level, of in every for pair in of.items()]
-        pairs = [(finest if level == name else level, code, label) for level, code, label in pairs]
+        told = {(finest if level == name else level, code): label for level, code, label in pairs}
         listed = []
         for level in dimension.levels[1:]:
-            own = {code: label for of, code, label in pairs if of == level.name}
-            called = {own.get(code, code) for code in level.labels}
-            must(len(called) == len(level.labels), f"labels of {name} are alike, or one is another code")
-            of = [[code, own[code]] for code in level.labels if code in own]
+            called = {told.get((level.name, code), code) for code in level.labels}
+            must(len(called) == len(level), f"labels of {name} are alike, or one is another code")
+            of = [[code, told[level.name, code]] for code in level.labels if (level.name, code) in told]
             listed += [{"level": level.name, "of": of}] if of else []
         must(sum(len(one["of"]) for one in listed) == len(pairs), f"{name} has a label of nothing, or two")
         says = [said for said in self.manifest.get("legends", []) if said["dimension"] == name]
@@ -354,17 +350,14 @@ class Spec:
 
     def _workload(self, channel, wanted, weighed):
         """The tables that a channel is asked for, and their weights where the least total is looked for."""
-        expected, sealed = {}, {}
+        expected, sealed, name = {}, {}, channel.of and channel.of["name"]
+        # Around 0 a sum needs no count; the rows with a value are counted for their own sake, too.
+        shares = {None: 1} | {one: beside for one, (_, _, beside) in self.shares.items() if beside}
+        if name:
+            shares = {name: self.shares[name][not channel.summed] or 1}
         for key, weights in wanted.items():
-            # Around 0 a sum needs no count; the rows with a value are counted for their own sake, too.
-            names = [name for name in weights if name and self.shares[name][1]]
-            names = [name for name in names if self.numbers[name]["missing"] != "skip"]
-            if channel.of and channel.of["name"] in weights:
-                of_sums, of_counts = self.shares[channel.of["name"]]
-                expected[key] = weights[channel.of["name"]] * (of_sums if channel.summed else of_counts or 1)
-            if not channel.of and (names or None in weights):
-                beside = sum(weights[name] * self.shares[name][1] for name in names)
-                expected[key] = weights.get(None, 0) + beside
+            if shares.keys() & weights:
+                expected[key] = sum(weight * shares.get(name, 0) for name, weight in weights.items())
         for number, (table, weight) in enumerate(channel.plan.workload):
             ask, name = channel.asked.get(number, {}), self.release.domain.name_of(table)
             key = words(ask) if isinstance(ask, str) else (name, repr(sorted(ask.items())))
@@ -377,42 +370,44 @@ class Spec:
         same(f"the number of tables of {channel} is", len(channel.plan.workload), len(expected))
 
     def _numbers(self):
-        """The numbers and the weight of rows, as the spec has them."""
-        entries = [{**entry, "weighing": None} for entry in self.toml.get("amount", [])]
-        weights, self.numbers, self.shares = self.toml.get("weights"), {}, {}
+        """The numbers and the weight of rows, as the spec has them. Of each the parts of a sum's weight that
+        its own channel has, that the rows with a value have, and that the counts of all rows have."""
+        entries, weights = self.toml.get("amount", []), self.toml.get("weights")
+        plan, self.shares = self.held, {}
         names = [entry["name"].lower() for entry in entries]
         taken = [*self.domain.columns(), *(f"{dimension.name}.total" for dimension in self.domain)]
         free = len({*names}) == len(names) and not {*names} & {*map(str.lower, taken)}
         must(free, "the name of a number means something else")
+        entries = [{"weighing": "weighted" if weights and entry.get("weighted", True) else None, **entry}
+                   for entry in entries]
         if weights:
-            for entry in entries:
-                entry["weighing"] = "weighted" if entry.get("weighted", True) else None
-            entries.append({"name": weights["column"], "low": 0, **weights, "weighing": "weight"})
+            entries.append({"name": weights["column"], "low": 0, "weighing": "weight", **weights})
         self.weight = entries[-1]["name"] if weights else None
+        numbers = {entry["name"] for entry in entries}
+        same("the numbers are", {channel.of["name"] for channel in self.release.channels[1:]}, numbers)
+        times = plan.max_rows ** (2 if plan.noise == "gaussian" else 1)
+        times *= 2 if plan.neighbours == "substitute" else 1
         for entry in entries:
-            low, high, name = ratio(entry["low"]), ratio(entry["high"]), entry["name"]
-            must(self.release.of(name), "a number of the spec is in no table")
-            step = Fraction(10) ** 30
+            name, low, high = entry["name"], ratio(entry["low"]), ratio(entry["high"])
+            step, sums = Fraction(10) ** 30, self.release.of(name)
             while "step" not in entry and step * 10 ** (3 if entry.get("square") else 6) > high - low:
                 step /= 10
-            told = {"low": low, "high": high, "step": ratio(entry["step"]) if "step" in entry else step}
-            told |= {key: entry.get(key) for key in ("name", "unit", "description", "weighing")}
-            self.numbers[name] = {**told, "missing": entry.get("missing", "stop")}
-            # The parts of a sum's weight that its own channel has, and that the counts beside it have.
-            zero, most = "from" in self.release.of(name).of, 2 * max(abs(low), abs(high))
-            self.shares[name] = (1, 0) if zero else (((high - low) / most) ** 2, ((high + low) / most) ** 2)
-            low, high = (self.release.of(name, f"rows moved to {end}") for end in ("low", "high"))
-            plan, squares = self.held, self.release.of(name, "sums of squares") is not None
-            times = plan.max_rows ** (2 if plan.noise == "gaussian" else 1)
-            times *= 2 if plan.neighbours == "substitute" else 1
-            wanted = times * scale_within(plan, entry.get("measure_clamping", False))
-            found = [end.plan.blocks[0].scale if end else 0 for end in (low, high)], squares
-            same(f"what is measured of {name} is", found, ([wanted] * 2, entry.get("square", False)))
-        for channel in self.release.channels[1:]:
-            unit = Fraction(1, 10 ** channel.of["places"])
-            found = {key: channel.of.get(key) for key in "name unit description weighing missing".split()}
-            found |= {key: channel.of[key] * unit for key in ("low", "high", "step")}
-            same(f"{channel} are", found, self.numbers.get(channel.of["name"]))
+            step = ratio(entry["step"]) if "step" in entry else step
+            told = {"missing": "stop", **entry, "low": low, "high": high, "step": step}
+            keys, sizes = "name unit description weighing missing".split(), ["low", "high", "step"]
+            found = [sums.of.get(key) for key in keys]
+            found += [Fraction(sums.of[key], 10 ** sums.of["places"]) for key in sizes]
+            same(f"{sums} are", found, [told.get(key) for key in keys + sizes])
+            ends = (self.release.of(name, f"rows moved to {end}") for end in ("low", "high"))
+            scales = [end.plan.blocks[0].scale if end else 0 for end in ends]
+            wanted = [times * scale_within(plan, entry.get("measure_clamping", False))] * 2
+            squares = self.release.of(name, "sums of squares") is not None
+            same(f"what is measured of {name} is", [scales, squares], [wanted, entry.get("square", False)])
+            most = 2 * max(abs(low), abs(high))
+            of_sums, of_counts = ((high - low) / most) ** 2, ((high + low) / most) ** 2
+            self.shares[name] = (of_sums, of_counts, 0 if told["missing"] == "skip" else of_counts)
+            if "from" in sums.of:
+                self.shares[name] = (1, 0, 0)
 
     def _blocks(self, said, channel):
         """Blocks are of the strategy's kind, and those that follow from what is asked, at equal shares where
