@@ -12,7 +12,7 @@ class Basis:
     """Sums of nodes, the rows of a matrix of whole numbers."""
 
     def __init__(self, entries):
-        self.entries, self.name = entries, "basis"
+        self.entries, self.name = entries, "sums"
 
 
 class Siblings:

@@ -81,7 +81,8 @@ class Claims:
                 "projection": self._projection(), "recipient": self._recipient()}
 
     def _note(self):
-        unit, rows, without = self.manifest["privacy"]["unit"], self.held.max_rows, self.manifest["privacy"].get("without")
+        said, rows = self.manifest["privacy"], self.held.max_rows
+        unit, without = said["unit"], said.get("without")
         who = f"every {unit}, of which at most {rows} rows count"
         who += ", and for every single row without one" if without == "own" else ""
         if unit == "row" and (rows == 1 or self.release.projection and self.release.file.version == 1):

@@ -11,8 +11,8 @@ from .wire import harmless, must
 class Level:
     """A partition: labels, the node of the coarser level that holds each, and the numbers each stands for."""
 
-    def __init__(self, name, labels, parents, bounds):
-        self.name, self.labels, self.bounds = name, labels, bounds
+    def __init__(self, name, labels, parents, bounds=()):
+        self.name, self.labels, self.bounds = name, labels, list(bounds)
         self.parents = np.array(parents, dtype=np.int64)
 
     def __len__(self):

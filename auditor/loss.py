@@ -33,10 +33,9 @@ def apart(release):
         "more than rows is measured": release.channels[1:], "there are several recipients": release.copies,
         "a unit may change its cell": pairs, "a unit may have several rows": several,
         "rows of its own are measured": any(block.kind == "rows" for block in plan.blocks),
-        "nodes have weights": any(block.weighted() for block in plan.blocks)}
-    why = next((why for why, holds in reasons.items() if holds), None)
-    many = why is None and math.prod(map(len, _told(release)[1])) > KINDS
-    return "its cells are of too many kinds" if many else why
+        "nodes have weights": any(block.weighted() for block in plan.blocks),
+        "its cells are of too many kinds": math.prod(map(len, _told(release)[1])) > KINDS}
+    return next((why for why, holds in reasons.items() if holds), None)
 
 
 def _told(release):
@@ -183,25 +182,28 @@ def confirmed(release, text, goal):
     return text
 
 
+def crossing(rising, low, high):
+    """Where a rising function gets to 0, or next above."""
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if rising(middle) < 0 else (low, middle)
+    return high
+
+
 def log_delta(rho, epsilon):
     """The least ln δ; x = α - 1 solves (2x+1)ρ - ε - ln(1+1/x) = 0."""
-    low, high = 1e-300, 1e300
-    for _ in range(64):
-        x = math.sqrt(low) * math.sqrt(high)
-        low, high = (x, high) if ((2 * x + 1) * rho - epsilon - math.log1p(1 / x) < 0) else (low, x)
+    slope = lambda log: (2 * math.exp(log) + 1) * rho - epsilon - math.log1p(math.exp(-log))
+    x = math.exp(crossing(slope, -690, 690))
     return x * ((x + 1) * rho - epsilon) - math.log(x) - (x + 1) * math.log1p(1 / x)
 
 
 def epsilon(rho, delta):
     """The least ε at this δ."""
     must(0 < delta < 1, "δ is not a probability that can be reckoned with")
-    rho, goal, low, high = float(rho), math.log(delta), 0.0, 1.0
+    rho, goal, high = float(rho), math.log(delta), 1.0
     while log_delta(rho, high) > goal:
         high *= 2
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if log_delta(rho, middle) > goal else (low, middle)
-    return high
+    return crossing(lambda epsilon: goal - log_delta(rho, epsilon), 0.0, high)
 
 
 def shown(value, version):

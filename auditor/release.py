@@ -71,8 +71,8 @@ class Release:
         self._declared(file.manifest)
         if self.projection:
             others = any(map(file.all, ("exact", "zero", "truncation", "workload", "sums")))
-            must(not others, "a projection has a section that none may have")
-            must(not self.plan.blocks and not self.plan.workload, "a projection has a plan with tables")
+            plain = not (others or self.plan.blocks or self.plan.workload)
+            must(plain, "a projection has sections or tables that none may have")
         self.rows.values = list(self._measured())
         for channel in self.channels:
             told = sum(map(len, channel.values)) + sum(len(counts) for _, counts in channel.exact)
@@ -141,10 +141,10 @@ class Release:
             a, odd = (t + n * h) // 2, (t + n * h) % 2
             must((abs(t) <= n * h).all() and not odd.any(), "an exact sum is none of so many rows")
             if squares:
-                q, rest = np.divmod(squares.exact[place][1] + 8 * h * a - n * h * h, 8)
-                even, more = np.divmod(a, np.maximum(n, 1))
+                whole, each = squares.exact[place][1] + 8 * h * a - n * h * h, np.maximum(n, 1)
+                q, even, more = whole // 8, a // each, a % each
                 least, most = n * even**2 + more * (2 * even + 1), a // h * h * h + (a % h) ** 2
-                found = (rest == 0) & ((q - a) % 2 == 0) & (least <= q) & (q <= most)
+                found = (whole % 8 == 0) & ((q - a) % 2 == 0) & (least <= q) & (q <= most)
                 must(found.all(), "an exact sum of squares is none of so many rows")
 
     def _all(self, name, read, *more):
@@ -155,10 +155,9 @@ class Release:
 
     def _declared(self, manifest):
         """What the manifest says is there is there."""
-        cut = self.truncation and {"scale": str(self.truncation[0])}
-        same = manifest["privacy"].get("truncation") == cut
-        same &= manifest.get("recipient", {}).get("name") == (self.copies and self.copies.name)
-        must(same, "the manifest and the file disagree on truncation or recipients")
+        said = [manifest["privacy"].get("truncation"), manifest.get("recipient", {}).get("name")]
+        held = [self.truncation and {"scale": str(self.truncation[0])}, self.copies and self.copies.name]
+        must(said == held, "the manifest and the file disagree on truncation or recipients")
         self._legends(manifest.get("legends", []))
         declared = manifest["declared"]
         must(self.zeros == declared["constraints"], "the empty cells are not those declared")
@@ -181,8 +180,8 @@ class Release:
         must(_within([legend["dimension"] for legend in legends], dimensions), "a legend is of no dimension")
         for legend in legends:
             levels = {level.name: level.labels for level in dimensions[legend["dimension"]]}
-            labels, missing = legend.get("labels", []), legend.get("missing")
-            there = missing is None or missing in [*levels.values()][-1]
+            labels, finest = legend.get("labels", []), [*levels.values()][-1]
+            there = legend.get("missing", finest[0]) in finest
             must(len(legend) > 1 and there, "a legend says nothing, or of what there is not")
             must(_within([one["level"] for one in labels], levels), "labels are of no level")
             texts = [(legend.get("description", "-"), 2000), (legend.get("unit", "-"), 300)]

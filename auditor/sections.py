@@ -82,7 +82,7 @@ def projection(wire, domain):
     held.noise, held.scale, held.budget = wire.one_of("gaussian", "laplace"), wire.rational(), wire.rational()
     held.neighbours, held.max_rows = wire.one_of("add-remove", "substitute"), wire.unsigned(32)
     held.queries, held.failure, held.sparsity = wire.unsigned(64), wire.rational(), wire.unsigned(32)
-    held.norm = wire.unsigned(64)
+    held.norm_bound = wire.unsigned(64)
     dimensions = [d for d, _ in held.key]
     known = len(set(dimensions)) == len(dimensions) and max(dimensions) < len(domain)
     wire.must(known, "has a key with a dimension that it must not have")

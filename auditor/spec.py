@@ -39,9 +39,8 @@ def spread(plan):
     length = functools.cache(lambda *axis: max(blocks.lengths(plan, *axis)))
     for block in plan.blocks:
         lengths = (length(*axis) for axis in block.axes() if block.kind in ("component", "basis"))
-        moved, power = math.prod(lengths), 2 if plan.noise == "gaussian" else 1
-        most = [max(abs(factor) for _, factor in row) for row in block.rows] or [1]
-        yield from (block.scale / (moved * by**power) for by in most)
+        moved, most = math.prod(lengths), [max(abs(factor) for _, factor in row) for row in block.rows] or [1]
+        yield from (block.scale / (moved * by**plan.power) for by in most)
 
 
 def alike(parts):
@@ -53,7 +52,7 @@ def scale_within(plan, said):
     """The scale of a count that takes its part of the budget, rounded up to 32 binary digits; 0 if none."""
     part = Fraction(said, 100) if isinstance(said, bool) else ratio(said)
     must(part < 1, "a count takes the whole budget")
-    spent = plan.budget * part * (2 if plan.noise == "gaussian" else 1)
+    spent = plan.budget * part * plan.power
     return binary(Fraction(1.0 / float(spent) * (1.0 + 1e-9)), 32, math.ceil) if spent else 0
 
 
@@ -200,7 +199,7 @@ class Spec:
         for one, two in zip(sealed, self.domain):
             names = [level.name for level in two.levels]
             kept = [at for at, level in enumerate(one.levels)
-                    if level.name in names or not level.name.startswith("half")]
+                    if level.name in names or at == one.finest or not level.name.startswith("half")]
             if len(names) == 1:
                 continue
             same(f"the levels of {one.name} are", [one.levels[at].name for at in kept], names)
@@ -233,23 +232,19 @@ class Spec:
             of = [[code, told[level.name, code]] for code in level.labels if (level.name, code) in told]
             listed += [{"level": level.name, "of": of}] if of else []
         must(sum(len(one["of"]) for one in listed) == len(pairs), f"{name} has a label of nothing, or two")
-        says = [said for said in self.manifest.get("legends", []) if said["dimension"] == name]
-        if dimension.missing and any("missing" in said for said in says):
-            legend["missing"] = dimension.missing
-        legend.update({"labels": listed} if listed else {})
+        missing = [said["dimension"] for said in self.manifest.get("legends", []) if "missing" in said]
+        legend |= {"missing": dimension.missing} if dimension.missing and name in missing else {}
+        legend |= {"labels": listed} if listed else {}
         return [{"dimension": name, **legend}] if legend else []
 
-    @staticmethod
-    def _is_between(dimension, at, coarser, below):
+    def _is_between(self, dimension, at, coarser, below):
         """Of a level of halves each node is a stretch of siblings of the spec's next finer level, called by
         its ends."""
         level, finer, above = dimension.levels[at], dimension.levels[below], dimension.ancestors(below, at)
-        order = np.argsort(dimension.ancestors(below, coarser), kind="stable")
-        for node, label in enumerate(level.labels):
-            first, *_, last = [*np.flatnonzero(above[order] == node)] * 2
-            stretch, ends = (above[order[first:last + 1]] == node).all(), dict.fromkeys(order[[first, last]])
-            name = " … ".join(finer.labels[end] for end in ends)
-            must(stretch and label == name, f"a level of halves of {dimension.name} is none")
+        order = np.argsort(dimension.ancestors(below, coarser), kind="stable").tolist()
+        runs = sorted((node, list(run)) for node, run in itertools.groupby(order, above.__getitem__))
+        names = [" … ".join(dict.fromkeys(finer.labels[end] for end in (run[0], run[-1]))) for _, run in runs]
+        same(f"halves of {dimension.name} are", level.labels, names)
         same(f"halves of {dimension.name} are", level.bounds, lists.together(finer.bounds, above, len(level)))
 
     def _asked(self, table, ask):
@@ -301,10 +296,8 @@ class Spec:
             times = self._factor(table, told[key[0]]) if expected else 1
             self._wanted(entry, wanted.setdefault(key, {}), times)
             if entry.get("exact"):
-                named = set(entry.get("sum", [])) | ({self.weight} if self.weight else set())
-                for name in [None, *named]:
-                    said = f"sums of {name} by {key[0]}" if name else key[0]
-                    reasons.setdefault(said, entry["reason"])
+                for name in [None, *entry.get("sum", []), *[self.weight] * bool(self.weight)]:
+                    reasons.setdefault(f"sums of {name} by {key[0]}" if name else key[0], entry["reason"])
         summed = {name for weights in wanted.values() for name in weights} - {None}
         same("the numbers are", {one.of["name"] for one in release.channels[1:]}, summed)
         for entry in self.toml.get("query", []):
@@ -338,13 +331,12 @@ class Spec:
 
     def _wanted(self, entry, found, times):
         """By number, and nothing for rows, the largest weight that a table is asked for with."""
-        weight, names = entry.get("weight", 1), list(entry.get("sum", []))
-        by_name = weight if isinstance(weight, dict) else dict.fromkeys(["count", *names], weight)
-        asked = [(name, ratio(by_name.get(name, 1))) for name in names]
+        each = entry.get("weight", 1)
+        weight = lambda name: ratio(each.get(name, 1) if isinstance(each, dict) else each)
+        asked = [(name, weight(name)) for name in entry.get("sum", [])]
         if entry.get("count", True):
-            rows = not self.weight or self.toml["weights"].get("unweighted", False)
-            count = ratio(by_name.get("count", 1)) * times
-            asked += [(None, count * rows)] + [(self.weight, count)] * bool(self.weight)
+            rows, count = self.toml.get("weights", {}).get("unweighted", False), weight("count") * times
+            asked += [(self.weight, count), (None, count * rows)] if self.weight else [(None, count)]
         for name, weight in asked:
             found[name] = max(weight, found.get(name, 0))
 
@@ -385,8 +377,7 @@ class Spec:
         self.weight = entries[-1]["name"] if weights else None
         numbers = {entry["name"] for entry in entries}
         same("the numbers are", {channel.of["name"] for channel in self.release.channels[1:]}, numbers)
-        times = plan.max_rows ** (2 if plan.noise == "gaussian" else 1)
-        times *= 2 if plan.neighbours == "substitute" else 1
+        times = plan.max_rows**plan.power * (2 if plan.neighbours == "substitute" else 1)
         for entry in entries:
             name, low, high = entry["name"], ratio(entry["low"]), ratio(entry["high"])
             step, sums = Fraction(10) ** 30, self.release.of(name)
@@ -413,13 +404,12 @@ class Spec:
         """Blocks are of the strategy's kind, and those that follow from what is asked, at equal shares where
         the rule is that, and `given` at its own; of a search of tables none tells more."""
         plan, strategy = channel.plan, channel.plan.strategy
-        kinds = {"residual": {"component", "basis"}, "wavelet": {"differences"}, "fourier": {"coefficients"},
-                 "matrix": {"rows"}, "together": {"rows"}, "bases": {"component", "basis"}}
-        kinds, parts = kinds.get(strategy, {"table"}), strategy in "residual bases wavelet fourier".split()
+        parts, told = strategy in "residual bases wavelet fourier".split(), "component basis siblings weights"
+        kinds = {"residual": told, "bases": told + " sums", "wavelet": "differences",
+                 "fourier": "coefficients", "matrix": "rows", "together": "rows"}
         sound = channel is self.release.rows or strategy in "residual queries base bases tables".split()
-        sound &= all(block.kind in kinds for block in plan.blocks)
-        ways = [way for block in plan.blocks for way in block.ways] if strategy != "bases" else []
-        sound &= not any(isinstance(way, blocks.Basis) for way in ways)
+        told = {getattr(way, "name", way) for block in plan.blocks for way in [block.kind, *block.ways]}
+        sound &= told <= set(kinds.get(strategy, "table").split())
         used = not parts or strategy == "bases" or all(plan.told(one) == one for one, _ in plan.workload)
         must(sound and used, "blocks or levels in use are not those of the strategy")
         even = plan.rule == "uniform" and strategy not in ("tables", "given", "together")
@@ -468,14 +458,12 @@ class Spec:
 
     def _projection(self, said):
         held, plan = self.held, self.release.plan
-        for name in ("budget", "neighbours", "max_rows"):
-            same(f"the plan section's {name} is", getattr(plan, name), getattr(held, name))
-        plain = [plan.strategy, plan.rule, plan.levels] == ["base", "uniform", [[0]] * len(self.domain)]
-        must(plain, "the plan section is not that of a projection")
+        own = [plan.strategy, plan.rule, plan.levels, plan.budget, plan.neighbours, plan.max_rows]
+        plain = ["base", "uniform", [[0]] * len(self.domain), held.budget, held.neighbours, held.max_rows]
+        must(own == plain, "the plan section is not that of a projection")
         usual = {"kind": "dense", "noise": "gaussian", "sparsity": 1000, "queries": 1000, "norm_bound": 0}
         for name, value in usual.items():
-            sealed = held.norm if name == "norm_bound" else getattr(held, name)
-            same(f"the projection's {name} is", sealed, said.get(name, value))
+            same(f"the projection's {name} is", getattr(held, name), said.get(name, value))
         same("the projection's failure is", held.failure, ratio(said.get("failure", "0.01")))
         names = [dimension.name for dimension in self.domain]
         key = [names.index(name) for name in said.get("of", names)]

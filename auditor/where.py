@@ -13,22 +13,18 @@ from .wire import must, Refused, within
 
 TOKEN = re.compile(r"""\s*(?:
     (?P<text>'(?:[^']|'')*') | (?P<name>"(?:[^"]|"")*") | (?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?) |
-    (?P<word>[^\W\d]\w*(?:-\w+)*) | (?P<sign><>|!=|<=|>=|[=<>(),.*;/+-]))""", re.VERBOSE)
+    (?P<word>[^\W\d]\w*(?:-\w+)*) | (?P<sign><>|!=|<=|>=|[=<>(),.*;/+-]) |
+    (?P<strange>\S))""", re.VERBOSE)
 ROOM, WORDS = 1 << 23, {"AND": np.logical_and, "OR": np.logical_or}
 AWAY = {"<>": "=", "!=": "=", ">": "<=", ">=": "<"}
 
 
 def tokens(text):
     """Pairs of a kind and a value."""
-    at, found = 0, []
-    while text[at:].strip():
-        match = TOKEN.match(text, at)
-        must(match, f"a condition has a sign that it cannot have: {text[at:at + 20]!r}")
-        kind, value, at = match.lastgroup, match[match.lastgroup], match.end()
-        if kind in ("text", "name"):
-            value = value[1:-1].replace(2 * value[0], value[0])
-        found.append((kind, value))
-    return found
+    found = [(one.lastgroup, one[one.lastgroup]) for one in TOKEN.finditer(text)]
+    must("strange" not in dict(found), f"a condition has a sign that it cannot have: {text[:60]!r}")
+    bare = lambda value: value[1:-1].replace(2 * value[0], value[0])
+    return [(kind, bare(value) if kind in ("text", "name") else value) for kind, value in found]
 
 
 class Reader:
