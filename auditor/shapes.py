@@ -1,6 +1,6 @@
 """Which fields the manifest has and which keys the sealed spec, what each holds, and numbers from their text.
 
-In `fields.txt` stand behind the name of a kind its fields, each with the kind of what it holds: `?` may be
+In `fields.txt` stand behind the name of a kind its fields, those that hold the same kind together: `?` may be
 left out, `*` is a list, `+` one that is left out where it is empty, `{}` a table with keys of one's own, `/`
 one or other, `(…)` a text of this pattern, `..` a whole number from one to another. Then stand rules: `=a,b`
 exactly one of these, `a>b,c` not without one of these, `a!b,c` beside none. Last stand names of kinds.
@@ -81,15 +81,15 @@ def _table(value, kind, path):
     must(isinstance(value, dict), f"{path} is no object")
     strange, deeper = set(value), []
     for field in SHAPES[kind].split():
-        name, _, inner = field.partition(":")
-        optional, name = name.endswith("?"), name.rstrip("?")
+        names, _, inner = field.partition(":")
         if not inner:
             _rule(value, field, path)
-        elif value.get(name) is None:
-            must(optional, f"{path} has no `{name}`")
-        else:
-            strange.discard(name)
-            deeper += check(value[name], inner, f"`{name}` of {path}")
+        for name in names.rstrip("?").split(",") if inner else ():
+            if value.get(name) is None:
+                must(names.endswith("?"), f"{path} has no `{name}`")
+            else:
+                strange.discard(name)
+                deeper += check(value[name], inner, f"`{name}` of {path}")
     for name in strange:
         del value[name]
     return sorted({*strange, *deeper})
