@@ -133,12 +133,11 @@ class Claims:
         return names
 
     def _measurements(self):
-        domain = self.release.domain
+        domain, rows = self.release.domain, self.release.rows
+        measured = [(domain.name_of(block.table), block.kind, sum(rows.layers(number)))
+                    for number, block in enumerate(rows.plan.blocks)]
         if self.release.projection:
             measured = [(" × ".join(domain[d].name for d, _ in self.held.key), "projection", self.held.scale)]
-        else:
-            measured = [(domain.name_of(block.table), block.kind, sum(self.release.rows.layers(number)))
-                        for number, block in enumerate(self.held.blocks)]
         fields = ("block", "kind", "scale", "sensitivity", "cost")
         return [dict(zip(fields, map(str, one + two))) for one, two in zip(measured, self.cost.each)]
 

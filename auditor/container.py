@@ -116,8 +116,8 @@ class File:
         test = top["signer"]["kind"] == "NOT PRIVATE test"
         known = public(self.key)[2] == public(NOT_PRIVATE)[2]
         must(top["not_private"] == test == known, "the manifest does not agree with itself on NOT PRIVATE")
-        later = {"dataset", "account", "recipient", "legends"}
-        must(self.version == 2 or not later & set(top), f"a file of format 1 has none of {later}")
+        later = ["dataset", "account", "recipient", "legends"]
+        must(self.version == 2 or not set(later) & set(top), f"a file of format 1 has none of {later}")
         rows, sources = top["sections"], top["sources"]
         said = [(row["tag"], row["index"], row["length"], row["blake3"]) for row in rows]
         held = [(part.tag, part.index, len(part.data), part.digest.hex()) for part in self.sections]

@@ -1,6 +1,5 @@
 """Dimensions, their levels, and what lies below what."""
 
-import itertools
 import math
 
 import numpy as np
@@ -56,10 +55,6 @@ class Domain(list):
         must(name in self.columns(), f"there is no dimension or level {name}")
         return self.columns()[name]
 
-    def join(self, tables):
-        """The coarsest table that tells all of these."""
-        return tuple(dict(sorted(itertools.chain(*tables))).items())
-
     def finest(self, dimensions):
         """The finest table of some dimensions."""
         return tuple((d, self[d].finest) for d in dimensions)
@@ -101,11 +96,8 @@ def decode(wire):
         wire.must(low <= high, "has bounds in the wrong order")
         return (low, high, tag == 2) if tag else None
 
-    def level():
-        number = lambda: wire.unsigned(32)
-        return Level(text(), wire.list(text, 1, 1 << 24), wire.list(number), wire.list(bound))
-
-    text = lambda: harmless(wire.text(4096))
+    text, number = lambda: harmless(wire.text(4096)), lambda: wire.unsigned(32)
+    level = lambda: Level(text(), wire.list(text, 1, 1 << 24), wire.list(number), wire.list(bound))
     domain = Domain(wire.list(lambda: Dimension(text(), wire.list(level, 1, 63)), 0, 4096))
     names = [[dimension.name for dimension in domain]]
     for dimension in domain:

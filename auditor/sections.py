@@ -85,18 +85,16 @@ def projection(wire, domain):
     held.norm_bound = wire.unsigned(64)
     dimensions = [d for d, _ in held.key]
     known = len(set(dimensions)) == len(dimensions) and max(dimensions) < len(domain)
-    wire.must(known, "has a key with a dimension that it must not have")
     least = min(held.max_rows, held.rows, held.sparsity, held.independence - 3)
-    wire.must(least >= 1, "has a size that none may have")
+    wire.must(known and least >= 1, "has a dimension or a size that it must not have")
     return held
 
 
 def exact(wire, domain, least=0):
     """A table and its counts, or sums, none of them below `least`."""
     table = tuple((int.from_bytes(wire.take(2), "little"), wire.byte()) for _ in range(wire.byte()))
-    wire.must(ascend([d for d, _ in table]), "has dimensions that do not ascend")
     known = all(d < len(domain) and 1 <= level <= domain[d].finest for d, level in table)
-    wire.must(known, "has a level that does not exist")
+    wire.must(known and ascend([d for d, _ in table]), "has levels that do not exist, or are out of order")
     wire.must(wire.data[wire.at:wire.at + 1] != b"\0", "has cells of no width")
     counts = wire.packed(domain.cells(table))
     wire.must(least is None or (counts >= least).all(), "has a count that is negative")

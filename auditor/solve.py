@@ -71,13 +71,10 @@ class Answers:
     def __init__(self, release):
         self.release, self.plan, self.solved = release, release.plan, functools.cache(Solved)
 
-    def table(self, table, weights, channel=None):
-        return self.solved(channel or self.release.rows).table(table, weights)
-
     def figure(self, table, weights, figure, name):
         """Estimate and variance of COUNT, SUM or AVG; None where the release does not determine it."""
         above, below = self._parts(figure, name)
-        told = {channel: self.table(table, weights, channel) for channel in {**above, **below}}
+        told = {channel: self.solved(channel).table(table, weights) for channel in {**above, **below}}
         if None in told.values():
             return None
         value = lambda parts: sum(times * told[channel][0] for channel, times in parts.items())

@@ -181,7 +181,7 @@ class Spec:
 
     def _by_law(self, epsilon):
         """Whether the law of the release's own loss is within the spec's (ε, δ); None where it has none."""
-        if self.release.file.version > 1 and loss.apart(self.release) is None:
+        if self.release.file.version > 1 and loss.has_law(self.release):
             return loss.is_within(self.release, epsilon, self.delta)
 
     def in_delta(self):
@@ -416,7 +416,8 @@ class Spec:
         must(not even or alike([*spread(plan)]), "the shares are not equal")
         exact, found = Tables(table for table, _ in channel.exact), [block.table for block in plan.blocks]
         asked = {table for table, _ in plan.workload if not exact.tell(table)}
-        join, column = plan.domain.join(asked), self.release.domain.column
+        # The coarsest table that tells all of these.
+        join, column = tuple(dict(sorted(itertools.chain(*asked))).items()), self.release.domain.column
         of = {tuple(sorted(map(column, share["of"]))): ratio(share["share"]) for share in said}
         wanted = {"base": [join], "queries": asked, "given": of}
         wanted = channel.needed() if parts else wanted.get(strategy, found)

@@ -7,7 +7,7 @@ from .claims import Claims
 from .container import blake3, check_signature, File
 from .release import Release
 from .domain import Tables
-from .solve import Answers
+from .solve import Solved
 from .spec import Spec, UNREAD
 from .wire import Beyond, must, Refused
 
@@ -130,6 +130,6 @@ class Report:
             channel.needed()
         # Sums from zero may have no counts beside them.
         channel = next((one for one in release.channels if one.plan.blocks or one.exact), release.rows)
-        told = Answers(release).table((), [True], channel) is not None or release.plan.strategy == "matrix"
+        told = Solved(channel).table((), [True]) is not None or release.plan.strategy == "matrix"
         must(told, "the total does not follow from what was measured")
         return "every table follows from what was measured, and the total is answered, with its variance"
