@@ -78,7 +78,8 @@ class Claims:
                 "count": len(measured), "measurements": measured[:10000],
                 "workload": self._workload(release.rows)}
         return {"privacy": privacy, "plan": plan, "declared": {"post_processing": []},
-                "projection": self._projection(), "recipient": self._recipient()}
+                "projection": self._projection(held) if release.projection else {},
+                "recipient": self._recipient(release.copies) if release.copies else {}}
 
     def _note(self):
         said, rows = self.manifest["privacy"], self.held.max_rows
@@ -141,10 +142,7 @@ class Claims:
         fields = ("block", "kind", "scale", "sensitivity", "cost")
         return [dict(zip(fields, map(str, one + two))) for one, two in zip(measured, self.cost.each)]
 
-    def _projection(self):
-        held = self.release.projection
-        if held is None:
-            return {}
+    def _projection(self, held):
         bits, indexed = room(held, self.release.domain)
         bound = 0.0 if indexed else sum(is_text for _, is_text in held.key) * 2.0**-64 + 2.0**-bits
         mantissa, exponent = f"{bound:.1e}".split("e")
@@ -153,10 +151,7 @@ class Claims:
                 "independence": held.independence, "seed": held.seed.hex(), "sparsity": held.sparsity,
                 "collision": f"{mantissa}e{int(exponent)}"}
 
-    def _recipient(self):
-        copies = self.release.copies
-        if copies is None:
-            return {}
+    def _recipient(self, copies):
         number, nested = len(copies.recipients), copies.mode == "nested"
         what = "counts" if self.cost.sums else "integers"
         centre = CENTRE.format(what, copies.mean - copies.spread, copies.mean + copies.spread)

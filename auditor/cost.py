@@ -154,8 +154,7 @@ class Part:
         moves = [functools.partial(self.apart, dimensions=one) for one in some]
         moves += [self.added] * (plan.max_rows > 1)
         bases = any(isinstance(way, blocks.Basis) for block in others for way in block.ways)
-        worst = max((self.together(others, move) for move in moves), default=0)
-        return worst, BOUND if bases else PAIRS
+        return max((self.together(others, move) for move in moves), default=0), BOUND if bases else PAIRS
 
     def _of_weights(self, others):
         """Where nodes have weights cells differ. What a squared length of one costs is rounded up."""

@@ -44,8 +44,7 @@ class Unknowns:
             within(max(len(self.numbers), plan.domain.cells(table)) <= MOST, "equations of too many unknowns")
 
     def names(self, table):
-        columns = [range(self.plan.domain[d].size(level)) for d, level in table]
-        for chosen in itertools.product(*columns):
+        for chosen in itertools.product(*[range(self.plan.domain[d].size(level)) for d, level in table]):
             yield tuple((d, column) for (d, _), column in zip(table, chosen) if column)
 
     @functools.cache

@@ -71,8 +71,7 @@ class Spec:
 
     def attachment(self, name):
         """The rows of a file."""
-        text = self._text(name).removeprefix("\ufeff")
-        lines = csv.reader(io.StringIO(text, newline=""), strict=True)
+        lines = csv.reader(io.StringIO(self._text(name).removeprefix("\ufeff"), newline=""), strict=True)
         rows = [[field.strip() for field in row] for row in lines if row]
         must(rows and len(set(map(len, rows))) == 1, f"the rows of {name} are none, or not equally long")
         return rows
@@ -163,11 +162,10 @@ class Spec:
         same("the recipients are", sorted(factors), sorted(entry["name"] for entry in entries))
         for entry in entries:
             budget = copies.budget / factors[entry["name"]]
-            if "margin" in entry:
-                self.left.append("promised margins")
-            else:
-                kind = "rho" in entry and self.delta is not None or set(entry) & set(self.privacy)
-                must(kind and self._is(entry, budget), f"the budget of {entry['name']} is another one")
+            self.left += ["promised margins"] * ("margin" in entry)
+            kind = "rho" in entry and self.delta is not None or set(entry) & set(self.privacy)
+            own = "margin" in entry or kind and self._is(entry, budget)
+            must(own, f"the budget of {entry['name']} is another one")
             most = ratio(self.privacy.get("rho", self.privacy.get("epsilon")))
             fits = loss.converts(budget, most, self.delta) if self.delta is not None else budget <= most
             must(fits, f"{entry['name']} gets more than the spec allows one copy")
