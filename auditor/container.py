@@ -97,8 +97,7 @@ class File:
             must(offset == at and length <= min(1 << 30, end - at), "the sections do not follow each other")
             new = Section(tag, index, self.data[at:at + length], self.data[start + 24:start + 56])
             first = not last or last.kind < new.kind
-            follows = index == 0 if first else (tag, index) == (last.tag, last.index + 1)
-            must(follows, "the rows of the table do not ascend")
+            must(index == 0 if first else (tag, index) == (last.tag, last.index + 1), "rows do not ascend")
             sound = (tag >= CRITICAL) == (new.name not in (None, *NOT_CRITICAL))
             must(sound and self.version >= FIRST.get(new.name, 1), "a section has a tag that it cannot have")
             sections.append(new)

@@ -173,8 +173,7 @@ def confirmed(release, text, goal):
     must(is_within(release, epsilon, goal), f"all noises together have more δ at ε = {text} than is said")
     held, slack = list(laws(release)), LOOSE if all(map(_few, laws(release))) else TIGHT
     one, two = (max(delta(law, epsilon - Fraction(n, 10**places)) for law in held) for n in (1, 2))
-    tight = one > goal * (1 - slack) and two > goal * (1 - TIGHT)
-    must(tight, f"the law of all noises together has less ε than {text}")
+    must(one > goal * (1 - slack) and two > goal * (1 - TIGHT), f"the law has less ε than {text}")
     return text
 
 

@@ -83,8 +83,7 @@ class Plan:
     def _block(self):
         wire = self.wire
         block = Block(wire.one_of(*KINDS), self._table())
-        squares = self.noise == "gaussian" or block.kind not in ("component", "basis")
-        wire.must(squares, "measures components or bases, which need Gaussian noise, under another one")
+        wire.must(self.power == 2 or block.kind not in ("component", "basis"), "has Laplace components")
         cells = self.domain.cells(block.table)
         wire.must(cells <= 1 << (20 if block.kind == "rows" else 34), "measures a table of too many cells")
         if block.kind == "rows":

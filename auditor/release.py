@@ -71,14 +71,12 @@ class Release:
         self._declared(file.manifest)
         if self.projection:
             others = any(map(file.all, ("exact", "zero", "truncation", "workload", "sums")))
-            plain = not (others or self.plan.blocks or self.plan.workload)
-            must(plain, "a projection has sections or tables that none may have")
+            must(not (others or self.plan.blocks or self.plan.workload), "a projection has tables beside it")
         self.rows.values = list(self._measured())
         for channel in self.channels:
             told = sum(map(len, channel.values)) + sum(len(counts) for _, counts in channel.exact)
             tables = [block.table for block in channel.plan.blocks if block.kind != "rows"]
-            whole = all(self.domain.cells(table) <= told for table in tables)
-            must(whole, "a part of a table is measured whose other parts are not in the file")
+            must(all(self.domain.cells(table) <= told for table in tables), "parts of a table are missing")
 
     def of(self, name, subject="sums"):
         """The channel of this subject of the number of this name, if there is one."""
@@ -111,8 +109,7 @@ class Release:
             must("sums" in all_of, "there is something of a number beside its sums, and not these")
             of, weighing = all_of["sums"].of, all_of["sums"].of.get("weighing")
             must(all(one.of == of for one in all_of.values()), "a number is told in two ways")
-            skips = ("rows with a value" in all_of) == (of["missing"] == "skip")
-            must(skips, "rows with a value are counted where they need not be, or the other way round")
+            must(("rows with a value" in all_of) == (of["missing"] == "skip"), "values are counted amiss")
             first = self.weight is all_of["sums"] and of["low"] == 0
             sound = {None: True, "weight": first, "weighted": self.weight is not None}[weighing]
             must(sound and not (weighing and "sums of squares" in all_of), "a weight is not what it must be")
@@ -188,8 +185,8 @@ class Release:
             for one in labels:
                 must(_within([code for code, _ in one["of"]], levels[one["level"]]), "labels are of nothing")
                 texts += [(label, 300) for _, label in one["of"]]
-            short = all(harmless(text).strip() and len(text) <= most for text, most in texts)
-            must(short, "a text of a legend is empty, or too long")
+            sound = all(harmless(text).strip() and len(text) <= most for text, most in texts)
+            must(sound, "a text of a legend is empty, or too long")
 
     def _measured(self):
         """Every integer. A section holds whole lists, until it has 2^16 values or more, or one slice."""
