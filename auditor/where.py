@@ -22,7 +22,8 @@ AWAY = {"<>": "=", "!=": "=", ">": "<=", ">=": "<"}
 def tokens(text):
     """Pairs of a kind and a value."""
     found = [(one.lastgroup, one[one.lastgroup]) for one in TOKEN.finditer(text)]
-    must("strange" not in dict(found), f"a condition has a sign that it cannot have: {text[:60]!r}")
+    strange = dict(found).get("strange")
+    must(not strange, f"a condition has a sign that it cannot have: {strange!r}")
     bare = lambda value: value[1:-1].replace(2 * value[0], value[0])
     return [(kind, bare(value) if kind in ("text", "name") else value) for kind, value in found]
 
