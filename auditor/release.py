@@ -14,12 +14,10 @@ class Channel:
     """What rows add up to: themselves, or what they have of a number. A row of that moves what is measured by
     `reach` times what a row moves counts by. `first` is the number of its first measurement."""
 
-    def __init__(self, release, first, subject, plan, values, exact, asked, of=None):
-        self.release, self.first, self.subject, self.of, self.reach = release, first, subject, of, 1
+    def __init__(self, release, first, subject, plan, values, exact, asked, of=None, reach=1):
+        self.release, self.first, self.subject, self.of, self.reach = release, first, subject, of, reach
         self.plan, self.values, self.exact, self.asked = plan, values, exact, asked
         self.summed, self.moved = subject.startswith("sums"), subject.startswith("rows moved")
-        if self.summed:
-            self.reach = sections.reach(of) ** (1 + subject.endswith("squares"))
 
     def layers(self, number, factor=None):
         return self.release.layers(self.plan.blocks[number].scale, self.first + number, factor)

@@ -106,11 +106,6 @@ def steps(of):
     return (of["high"] - of["low"]) // of["step"]
 
 
-def reach(of):
-    """How far a row moves a sum of a number: from the middle in halves of a step, from zero in steps."""
-    return max(abs(of["low"]), abs(of["high"])) // of["step"] if "from" in of else steps(of)
-
-
 def sums(wire, file_plan):
     """What is added up of which number, as the manifest has it; plan, integers, exact tables, questions."""
     tag, domain = wire.choice(1, 11), file_plan.domain
@@ -130,7 +125,10 @@ def sums(wire, file_plan):
     of |= {"from": "zero"} if zero else {}
     for key in "unit", "description":
         of |= {key: text for text in wire.list(lambda: harmless(wire.text()), 0, 1)}
-    found.of, found.plan = of, decoded(wire.bytes(), "plan", Plan, domain)
+    # How far a row moves a sum: from the middle in halves of a step, from zero in steps.
+    far = max(abs(of["low"]), abs(of["high"])) // of["step"] if zero else steps(of)
+    found.of, found.reach = of, {1: far, 3: far**2}.get(tag % 8, 1)
+    found.plan = decoded(wire.bytes(), "plan", Plan, domain)
     for key in ("noise", "budget", "neighbours", "max_rows", "strategy", "rule", "levels"):
         wire.must(getattr(found.plan, key) == getattr(file_plan, key), f"has another {key} than the plan")
     wire.must(all(block.kind != "rows" for block in found.plan.blocks), "has rows of its own")
