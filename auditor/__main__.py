@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from . import project, where
-from .container import File, Key
+from .container import File, public
 from .release import Release
 from .solve import Answers
 from .wire import Beyond, Refused, safe
@@ -38,7 +38,7 @@ def main():
         else:
             named = args.key and (len(args.key) != 56 or Path(args.key).exists())
             key = Path(args.key).read_text("utf-8") if named else args.key
-            report = Report(args.file, Key(key.strip().splitlines()[-1].strip()) if key else None)
+            report = Report(args.file, key and public(key.strip().splitlines()[-1].strip())[0])
             found = report.json()
             lines = ["{outcome:9}  {what:20}  {detail}".format(**check) for check in report.checks]
             lines.append({"whole": "WHOLE, NOT VERIFIED"}.get(report.verdict, report.verdict.upper()))

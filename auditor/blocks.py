@@ -12,7 +12,7 @@ class Basis:
     """Sums of nodes, the rows of a matrix of whole numbers."""
 
     def __init__(self, entries):
-        self.entries, self.name = entries, "basis"
+        self.entries, self.name = entries, "sums"
 
 
 class Siblings:
@@ -78,8 +78,7 @@ def masks(nodes):
 
 def signs(nodes):
     """Walsh's signs: by set of digits and node whether an even number of these digits of the node is 1."""
-    both = np.arange(1, masks(nodes) + 1)[:, None] & np.arange(nodes)
-    return np.array([[(-1.0) ** int(one).bit_count() for one in row] for row in both]).reshape(both.shape)
+    return kron([np.array([[1.0, 1.0], [1.0, -1.0]])] * (nodes - 1).bit_length())[1:, :nodes]
 
 
 def factors(plan, d, level, way):
@@ -118,7 +117,7 @@ def slices(plan, block):
               if not isinstance(block.ways[at], Basis)}
     # The last of those with the most groups.
     axis = max(groups, key=lambda at: (groups[at].max(), at), default=None)
-    if axis is None or groups[axis].max() == 0:
+    if axis is None:
         return None
     nodes = np.bincount(groups[axis])
     beside, slice_of, slice, held = plan.domain.cells(block.table) // nodes.sum(), [], 0, 0

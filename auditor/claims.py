@@ -1,7 +1,5 @@
 """The manifest's claims, derived again from the sections."""
 
-import json
-
 from . import cost, loss
 from .project import room
 from .shapes import ratio
@@ -35,8 +33,7 @@ class Claims:
     def __init__(self, release):
         self.release, self.manifest, self.held = release, release.file.manifest, release.held
         self.rho = self.held.noise == "gaussian" or release.projection is not None
-        self.sign = "ρ" if self.rho else "ε"
-        self.cost = cost.Cost(release)
+        self.sign, self.cost = "ρ" if self.rho else "ε", cost.Cost(release)
 
     def amount(self, value):
         return {"currency": "rho" if self.rho else "epsilon", "amount": str(value)}
@@ -65,8 +62,7 @@ class Claims:
             must(derived or not said, f"{name}: the manifest has what the file has not")
             for key, value in derived.items():
                 why = f"{name}.{key}: the manifest says {said.get(key)!r}, and what follows is {value!r}"
-                alike = json.dumps(said.get(key), sort_keys=True) == json.dumps(value, sort_keys=True)
-                must(alike, why[:600])
+                must(said.get(key) == value, why[:600])
         return "derived again from plan and domain, and equal"
 
     def _derived(self):
@@ -82,11 +78,12 @@ class Claims:
                 "count": len(measured), "measurements": measured[:10000],
                 "workload": self._workload(release.rows)}
         return {"privacy": privacy, "plan": plan, "declared": {"post_processing": []},
-                "projection": self._projection(), "recipient": self._recipient()}
+                "projection": self._projection(held) if release.projection else {},
+                "recipient": self._recipient(release.copies) if release.copies else {}}
 
     def _note(self):
-        unit, rows = self.manifest["privacy"]["unit"], self.held.max_rows
-        without = self.manifest["privacy"].get("without")
+        said, rows = self.manifest["privacy"], self.held.max_rows
+        unit, without = said["unit"], said.get("without")
         who = f"every {unit}, of which at most {rows} rows count"
         who += ", and for every single row without one" if without == "own" else ""
         if unit == "row" and (rows == 1 or self.release.projection and self.release.file.version == 1):
@@ -94,10 +91,10 @@ class Claims:
         whether = {"add-remove": "whether it is in the data or not",
                    "substitute": "whatever it says (the number of rows is public)"}[self.held.neighbours]
         kind = ("zero-concentrated" if self.rho else "pure") + " differential privacy"
-        note = f"{self.sign} <= {self.release.budget} of {kind} for {who}, {whether}."
-        note += f" Rows without a {unit} are left out." if without == "drop" else ""
-        note += f" The cost is {self.cost.case}." if self.cost.case != cost.SUM else ""
-        return f"{note} {EXACT}" if self.release.rows.exact else note
+        parts = [f"{self.sign} <= {self.release.budget} of {kind} for {who}, {whether}."]
+        parts += [f"Rows without a {unit} are left out."] * (without == "drop")
+        parts += [f"The cost is {self.cost.case}."] * (self.cost.case != cost.SUM)
+        return " ".join(parts + [EXACT] * bool(self.release.rows.exact))
 
     def _approximate(self):
         if not self.rho:
@@ -137,19 +134,15 @@ class Claims:
         return names
 
     def _measurements(self):
-        domain = self.release.domain
+        domain, rows = self.release.domain, self.release.rows
+        measured = [(domain.name_of(block.table), block.kind, sum(rows.layers(number)))
+                    for number, block in enumerate(rows.plan.blocks)]
         if self.release.projection:
             measured = [(" × ".join(domain[d].name for d, _ in self.held.key), "projection", self.held.scale)]
-        else:
-            measured = [(domain.name_of(block.table), block.kind, sum(self.release.rows.layers(number)))
-                        for number, block in enumerate(self.held.blocks)]
         fields = ("block", "kind", "scale", "sensitivity", "cost")
         return [dict(zip(fields, map(str, one + two))) for one, two in zip(measured, self.cost.each)]
 
-    def _projection(self):
-        held = self.release.projection
-        if held is None:
-            return {}
+    def _projection(self, held):
         bits, indexed = room(held, self.release.domain)
         bound = 0.0 if indexed else sum(is_text for _, is_text in held.key) * 2.0**-64 + 2.0**-bits
         mantissa, exponent = f"{bound:.1e}".split("e")
@@ -158,10 +151,7 @@ class Claims:
                 "independence": held.independence, "seed": held.seed.hex(), "sparsity": held.sparsity,
                 "collision": f"{mantissa}e{int(exponent)}"}
 
-    def _recipient(self):
-        copies = self.release.copies
-        if copies is None:
-            return {}
+    def _recipient(self, copies):
         number, nested = len(copies.recipients), copies.mode == "nested"
         what = "counts" if self.cost.sums else "integers"
         centre = CENTRE.format(what, copies.mean - copies.spread, copies.mean + copies.spread)

@@ -16,7 +16,7 @@ from .wire import ascend, must, Refused, utf8
 MAGIC, CRITICAL = b"\x8dMARGINS", 0x8000_0000
 KINDS = ["", *"domain plan spec attachment measurements exact zero projection truncation workload".split(),
          "copies", "sums"]
-NOT_CRITICAL, SECOND = {"spec", "attachment", "workload"}, {"truncation", "workload", "copies", "sums"}
+NOT_CRITICAL, FIRST = {"spec", "attachment", "workload"}, dict.fromkeys(KINDS[9:], 2)
 UNTRUSTED = "untrusted comment: signature by margins, verify with minisign"
 TRUSTED = "trusted comment: "
 NOT_PRIVATE = "RWR0TOycRz0cUe0S537v4VMiB75JoiMrJuy5lPkkqxOEycRPjI4rtxVb"
@@ -32,30 +32,26 @@ def _base64(text, letters):
     return data
 
 
-class Key:
-    """A public key: a number of 8 bytes and 32 bytes of Ed25519."""
-
-    def __init__(self, line):
-        self.line, data = line, _base64(line, 56)
-        must(data[:2] == b"Ed", "the public key is of another algorithm")
-        self.number, self.point = data[2:10], data[10:]
-
-    def check(self, signature, message):
-        try:
-            Ed25519PublicKey.from_public_bytes(self.point).verify(signature, message)
-        except (InvalidSignature, ValueError):
-            raise Refused("the signature is not valid") from None
+def public(line):
+    """The line of a public key, its number of 8 bytes and its 32 bytes of Ed25519."""
+    data = _base64(line, 56)
+    must(data[:2] == b"Ed", "the public key is of another algorithm")
+    return line, data[2:10], data[10:]
 
 
-def check_signature(key, data, signature, comment):
-    """Refuses a `signature` that is not that of `data` by `key` under this trusted comment."""
-    lines = utf8(signature, "the signature").split("\n")
+def check_signature(line, data, signature, comment):
+    """Refuses a `signature` that is not that of `data` by a public key under this trusted comment."""
+    lines, (_, number, point) = utf8(signature, "the signature").split("\n"), public(line)
     must(len(lines) == 5 and lines[0] == UNTRUSTED and not lines[4], "the signature has not its four lines")
     must(lines[2] == TRUSTED + comment, "the signature's comment does not name this release")
     first, last = _base64(lines[1], 100), _base64(lines[3], 88)
-    must(first[:10] == b"ED" + key.number, "the signature is of another algorithm, or by another key")
-    key.check(first[10:], hashlib.blake2b(data).digest())
-    key.check(last, first[10:] + comment.encode("utf-8"))
+    must(first[:10] == b"ED" + number, "the signature is of another algorithm, or by another key")
+    try:
+        key = Ed25519PublicKey.from_public_bytes(point)
+        key.verify(first[10:], hashlib.blake2b(data).digest())
+        key.verify(last, first[10:] + comment.encode("utf-8"))
+    except (InvalidSignature, ValueError):
+        raise Refused("the signature is not valid") from None
 
 
 class Section:
@@ -85,7 +81,7 @@ class File:
         self.manifest = shapes.parse(text)
         self.strange = shapes.check(self.manifest, "manifest", "the manifest")
         self.name = self.manifest["about"]["name"]
-        self.key = Key(self.manifest["signer"]["public_key"])
+        self.key = self.manifest["signer"]["public_key"]
         named = f"margins release {self.name}, format {self.version}"
         self.comment = f"{named}, blake3 of manifest {blake3(text).hexdigest()}"
         check_signature(self.key, text, data[end:], self.comment)
@@ -101,11 +97,9 @@ class File:
             must(offset == at and length <= min(1 << 30, end - at), "the sections do not follow each other")
             new = Section(tag, index, self.data[at:at + length], self.data[start + 24:start + 56])
             first = not last or last.kind < new.kind
-            follows = index == 0 if first else (tag, index) == (last.tag, last.index + 1)
-            must(follows, "the rows of the table do not ascend")
-            sound = (tag >= CRITICAL) == (new.name is not None and new.name not in NOT_CRITICAL)
-            sound &= self.version == 2 or new.name not in SECOND
-            must(sound, "a section has a tag that it cannot have")
+            must(index == 0 if first else (tag, index) == (last.tag, last.index + 1), "rows do not ascend")
+            sound = (tag >= CRITICAL) == (new.name not in (None, *NOT_CRITICAL))
+            must(sound and self.version >= FIRST.get(new.name, 1), "a section has a tag that it cannot have")
             sections.append(new)
             last, at = new, at + length
         must(at == end, "the lengths do not add up to the file's")
@@ -119,16 +113,15 @@ class File:
         top = self.manifest
         must(top["format"] == self.version, "the manifest's format is not that of the header")
         test = top["signer"]["kind"] == "NOT PRIVATE test"
-        known = self.key.point == Key(NOT_PRIVATE).point
+        known = public(self.key)[2] == public(NOT_PRIVATE)[2]
         must(top["not_private"] == test == known, "the manifest does not agree with itself on NOT PRIVATE")
-        later = {"dataset", "account", "recipient", "legends"}
-        must(self.version == 2 or not later & set(top), f"a file of format 1 has none of {later}")
+        later = ["dataset", "account", "recipient", "legends"]
+        must(self.version == 2 or not set(later) & set(top), f"a file of format 1 has none of {later}")
         rows, sources = top["sections"], top["sources"]
-        must(len(rows) == len(self.sections), "the manifest does not repeat the table")
-        for row, part in zip(rows, self.sections):
-            said = [row["tag"], row["index"], row["length"], row["blake3"]]
-            held = [part.tag, part.index, len(part.data), part.digest.hex()]
-            must(said == held and part.name in (None, row["name"]), "the manifest does not repeat the table")
+        said = [(row["tag"], row["index"], row["length"], row["blake3"]) for row in rows]
+        held = [(part.tag, part.index, len(part.data), part.digest.hex()) for part in self.sections]
+        named = all(part.name in (None, row["name"]) for row, part in zip(rows, self.sections))
+        must(said == held and named, "the manifest does not repeat the table")
         said = [sources["domain"], sources["spec"]] + [item["blake3"] for item in sources["attachments"]]
         held = [part.digest.hex() for part in self.sections if part.name in ("domain", "spec", "attachment")]
         must(said == held, "the sources are not those of the sections")

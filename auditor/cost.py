@@ -26,26 +26,24 @@ def total(costs):
     return exact if fits else Fraction(sum(map(up, costs)), 1 << 96)
 
 
-def down(value):
-    """Rounded down to 40 binary digits."""
-    shift = 40 - (value.numerator // value.denominator).bit_length()
-    while value * Fraction(2) ** shift < 1 << 39:
-        shift += 1
-    return Fraction(int(value * Fraction(2) ** shift)) / Fraction(2) ** shift
+def binary(value, digits, rounded):
+    """A ratio above 0 with so many binary digits, as `rounded` makes it whole."""
+    above, below = value.as_integer_ratio()
+    power = (above // below).bit_length() or 1 - ((below - 1) // above).bit_length()
+    unit = Fraction(2) ** (power - digits)
+    return rounded(value / unit) * unit
 
 
 def proven(layers):
     """The parameter of one discrete Gaussian that costs no less than a sum of independent ones."""
-    best, total, bits = max(layers), layers[0], []
-    for layer in layers[1:]:
-        bits.append(max(14 * min(int(min(total, layer)), 1 << 20) - 3, 0))
-        total += layer
-    if bits:
-        left = min(bits) - (len(layers) - 1).bit_length() - (2 * math.ceil(total) - 1).bit_length()
-        e = min(max(left, 0) // 2, 40)
-        if e >= 3:
-            best = max(best, down(down(total) * Fraction(1 << (e - 2), (1 << (e - 2)) + 1)))
-    return best
+    totals = list(itertools.accumulate(layers))
+    bits = (max(14 * min(int(min(pair)), 1 << 20) - 3, 0) for pair in zip(totals, layers[1:]))
+    fewer = (len(layers) - 1).bit_length() + (2 * math.ceil(totals[-1]) - 1).bit_length()
+    e = min(max(min(bits, default=0) - fewer, 0) // 2, 40)
+    if e < 3:
+        return max(layers)
+    down = functools.partial(binary, digits=40, rounded=math.floor)
+    return max(*layers, down(down(totals[-1]) * Fraction(1 << (e - 2), (1 << (e - 2)) + 1)))
 
 
 class Cost:
@@ -57,10 +55,9 @@ class Cost:
     def __init__(self, release, factor=None):
         """Of this copy, or of one that is measured by itself with `factor` times the first one's scales."""
         held = release.held
-        self.gaussian = held.noise == "gaussian"
         if release.projection:
             squared = held.rows * (held.max_rows * (2 if held.neighbours == "substitute" else 1)) ** 2
-            self.total = squared / (2 * held.scale if self.gaussian else 2 * held.scale**2)
+            self.total = squared / (2 * (held.scale if held.noise == "gaussian" else held.scale**2))
             self.each, self.sums, self.case = [(squared, self.total)], [], SUM
             return
         budget = release.budget if factor is None else release.copies.budget / factor
@@ -88,8 +85,8 @@ class Part:
     """What one channel costs."""
 
     def __init__(self, channel, factor):
-        self.channel, self.plan, self.gaussian = channel, channel.plan, channel.plan.noise == "gaussian"
-        self.one, plan = proven if self.gaussian else sum, self.plan
+        self.channel, self.plan, self.power, plan = channel, channel.plan, channel.plan.power, channel.plan
+        self.one = proven if self.power == 2 else sum
         layers = (channel.layers(number, factor) for number in range(len(plan.blocks)))
         self.scales = dict(zip(plan.blocks, map(self.one, layers)))
         self.lengths = functools.cache(functools.partial(blocks.lengths, plan))
@@ -101,21 +98,20 @@ class Part:
         self.worst, self.case = self._worst()
 
     def price(self, sensitivity, scale):
-        return Fraction(sensitivity) / ((2 if self.gaussian else 1) * scale)
+        return Fraction(sensitivity) / (self.power * scale)
 
     def together(self, blocks, sensitivity):
         """What blocks cost, of which one moves by `sensitivity(block)` for one row, in units of 2^-96."""
-        rows = self.plan.max_rows**2 if self.gaussian else self.plan.max_rows
+        rows = self.plan.max_rows**self.power
         return sum(up(self.price(sensitivity(block) * rows, self.scales[block])) for block in blocks)
 
     def unit(self, block):
         """How far a unit moves a block, whatever else it moves."""
-        reach = self.plan.max_rows * self.channel.reach
-        rows = reach**2 if self.gaussian else reach
+        rows = (self.plan.max_rows * self.channel.reach) ** self.power
         if self.plan.neighbours == "add-remove" or self.channel.moved:
             return rows * self.added(block)
         plain = block.kind == "table" and not self.channel.summed
-        return rows * (2 if plain else self.added(block) * (4 if self.gaussian else 2))
+        return rows * (2 if plain else self.added(block) * 2**self.power)
 
     def added(self, block):
         """How far one row more moves a block."""
@@ -132,17 +128,16 @@ class Part:
             squares *= same[1]
             ends = [a * b for a in (low, high) for b in (other if d in dimensions else same)]
             low, high = min(ends), max(ends)
-        return (2 if self.gaussian or block.kind == "table" else 1) * (squares - low)
+        return (2 if self.power == 2 or block.kind == "table" else 1) * (squares - low)
 
     def _worst(self):
         """What a unit costs at most, in units of 2^-96, and how that is known: of rows over each table, and
         of all other blocks."""
-        rows = [block for block in self.plan.blocks if block.kind == "rows"]
-        others = [block for block in self.plan.blocks if block.kind != "rows"]
-        tables = dict.fromkeys(block.table for block in rows)
-        parts = [self._of_rows([block for block in rows if block.table == table]) for table in tables]
-        if others or not parts:
-            parts.append(self._of_others(others, alone=not parts))
+        groups = {}
+        for block in self.plan.blocks:
+            groups.setdefault(block.table if block.kind == "rows" else None, []).append(block)
+        parts = [self._of_others(some, alone=len(groups) == 1) if table is None else self._of_rows(some)
+                 for table, some in groups.items()] or [(0, SUM)]
         return sum(cost for cost, _ in parts), parts[0][1] if len(parts) == 1 else BOUND
 
     def _of_others(self, others, alone):
@@ -155,52 +150,43 @@ class Part:
         plain = all(len(plan.levels[d]) == 2 for d in used) and alone and not self.channel.summed
         if not plain or len(used) > 24 or len(others) << len(used) > 1 << 24:
             return total, BOUND
+        some = (some for size in range(1, len(used) + 1) for some in itertools.combinations(used, size))
+        moves = [functools.partial(self.apart, dimensions=one) for one in some]
+        moves += [self.added] * (plan.max_rows > 1)
         bases = any(isinstance(way, blocks.Basis) for block in others for way in block.ways)
-        apart = [set(some) for size in range(1, len(used) + 1) for some in itertools.combinations(used, size)]
-        pairs = (self.together(others, lambda block: self.apart(block, some)) for some in apart)
-        worst = max(pairs, default=0)
-        if plan.max_rows > 1:
-            worst = max(worst, self.together(others, self.added))
-        return worst, BOUND if bases else PAIRS
+        return max((self.together(others, move) for move in moves), default=0), BOUND if bases else PAIRS
 
     def _of_weights(self, others):
         """Where nodes have weights cells differ. What a squared length of one costs is rounded up."""
         domain, worst = self.plan.domain, 0
-        dimensions = sorted({d for block in others for d, _, _ in block.weighted()})
-        finest = [(d, domain[d].finest) for d in dimensions]
+        finest = domain.finest(sorted({d for block in others for d, _, _ in block.weighted()}))
         within(domain.cells(finest) <= 1 << 22, "weights of nodes over more than 2^22 cells")
-
-        def lengths(d, level, way):
-            found = np.array(self.lengths(d, level, way), dtype=object)
-            shape = [-1 if other == d else 1 for other in dimensions]
-            return found[domain[d].ancestors(domain[d].finest, level)].reshape(shape)
-
         for block in others:
-            own = [lengths(*axis) for axis in block.weighted()]
+            own = [np.array(self.lengths(d, level, way), dtype=object)[domain.above(finest, ((d, level),))]
+                   for d, level, way in block.weighted()]
             unit = Fraction(self.each[block][0], math.prod(some.max() for some in own))
             worst = worst + up(self.price(unit, self.scales[block])) * math.prod(own)
         return int(np.max(worst))
 
     def norm(self, column):
         """The squared length of a column, or the sum of its absolute values."""
-        return sum(abs(int(entry)) ** (2 if self.gaussian else 1) for entry in column)
+        return sum(abs(int(entry)) ** self.power for entry in column)
 
     def _of_rows(self, rows):
         """Of rows over one table; cells with equal columns are alike."""
-        columns = {block: blocks.columns(self.plan, block) for block in rows}
-        whole = np.hstack(list(columns.values()))
-        distinct = np.unique(whole, axis=0, return_index=True)[1]
+        cells = np.unique(np.hstack([blocks.columns(self.plan, block) for block in rows]), axis=0)
+        ends = list(itertools.accumulate(len(block.rows) for block in rows))
 
-        def cost(one, two=None):
-            other = {block: 0 if two is None else columns[block][two] for block in rows}
-            return self.together(rows, lambda block: self.norm(columns[block][one] - other[block]))
+        def cost(moved):
+            parts = dict(zip(rows, np.split(moved, ends)))
+            return self.together(rows, lambda block: self.norm(parts[block]))
 
-        single = max(map(cost, distinct))
+        single = max(map(cost, cells))
         if self.plan.neighbours == "add-remove":
             return single, CELLS
-        if len(distinct) * int((whole[distinct] != 0).sum()) > 1 << 25:
-            return single * (4 if self.gaussian else 2), BOUND
-        worst = max(itertools.starmap(cost, itertools.combinations(distinct, 2)), default=0)
+        if len(cells) * int((cells != 0).sum()) > 1 << 25:
+            return single * 2**self.power, BOUND
+        worst = max((cost(one - two) for one, two in itertools.combinations(cells, 2)), default=0)
         return max(worst, single if self.plan.max_rows > 1 else 0), PAIRS
 
 

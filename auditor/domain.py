@@ -1,6 +1,5 @@
 """Dimensions, their levels, and what lies below what."""
 
-import itertools
 import math
 
 import numpy as np
@@ -11,8 +10,8 @@ from .wire import harmless, must
 class Level:
     """A partition: labels, the node of the coarser level that holds each, and the numbers each stands for."""
 
-    def __init__(self, name, labels, parents, bounds):
-        self.name, self.labels, self.bounds = name, labels, bounds
+    def __init__(self, name, labels, parents, bounds=()):
+        self.name, self.labels, self.bounds = name, labels, list(bounds)
         self.parents = np.array(parents, dtype=np.int64)
 
     def __len__(self):
@@ -36,7 +35,7 @@ class Dimension:
         """Of each node of the level `fine` the node of the level `coarse` above it."""
         nodes = np.arange(self.size(fine))
         for level in range(fine, coarse, -1):
-            nodes = self.levels[level].parents[nodes] if level > 1 else np.zeros(len(nodes), dtype=np.int64)
+            nodes = self.levels[level].parents[nodes]
         return nodes
 
 
@@ -56,9 +55,9 @@ class Domain(list):
         must(name in self.columns(), f"there is no dimension or level {name}")
         return self.columns()[name]
 
-    def join(self, tables):
-        """The coarsest table that tells all of these."""
-        return tuple(dict(sorted(itertools.chain(*tables))).items())
+    def finest(self, dimensions):
+        """The finest table of some dimensions."""
+        return tuple((d, self[d].finest) for d in dimensions)
 
     def cells(self, table):
         return math.prod(self[d].size(level) for d, level in table)
@@ -85,8 +84,9 @@ class Tables:
                     self.finer.setdefault((d, coarse), set()).add(table)
 
     def tell(self, table):
+        """Those that tell this one."""
         sets = sorted((self.finer.get(axis, set()) for axis in table if axis[1]), key=len)
-        return bool(set.intersection(*sets) if sets else self.all)
+        return set.intersection(*sets) if sets else self.all
 
 
 def decode(wire):
@@ -96,11 +96,8 @@ def decode(wire):
         wire.must(low <= high, "has bounds in the wrong order")
         return (low, high, tag == 2) if tag else None
 
-    def level():
-        number = lambda: wire.unsigned(32)
-        return Level(text(), wire.list(text, 1, 1 << 24), wire.list(number), wire.list(bound))
-
-    text = lambda: harmless(wire.text(4096))
+    text, number = lambda: harmless(wire.text(4096)), lambda: wire.unsigned(32)
+    level = lambda: Level(text(), wire.list(text, 1, 1 << 24), wire.list(number), wire.list(bound))
     domain = Domain(wire.list(lambda: Dimension(text(), wire.list(level, 1, 63)), 0, 4096))
     names = [[dimension.name for dimension in domain]]
     for dimension in domain:

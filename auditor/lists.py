@@ -44,16 +44,15 @@ def dimension(entry, attachment, room):
         coarser.reverse()
     must(0 < len(labels) == len(set(labels)), f"the categories of {name} are none, or one is twice")
     more = [label for label in dict.fromkeys(fallback) if label not in set(labels)]
-    groups = [Level(level, *_nodes(of + more), []) for level, of in coarser]
-    base = Level(finest, labels + more, np.arange(len(labels + more)), [])
-    groups += [Level(level["name"], *_nodes(_bands(level, bounds) + more), [])
-               for level in entry.get("levels", []) if "map" not in level]
-    maps = [level for level in entry.get("levels", []) if "map" in level]
+    base, told = Level(finest, *_nodes(labels + more)), entry.get("levels", [])
+    groups = [Level(level, *_nodes(of + more)) for level, of in coarser]
+    groups += [Level(one["name"], *_nodes(_bands(one, bounds) + more)) for one in told if "map" not in one]
+    maps = [level for level in told if "map" in level]
     while maps:
         found = ((level, _mapped(level, below, more)) for level in maps for below in [base, *groups])
         level, group = next((pair for pair in found if pair[1]), (None, None))
         must(level, f"a level of {name} maps what is no level")
-        groups.append(Level(level["name"], *group, []))
+        groups.append(Level(level["name"], *group))
         maps.remove(level)
     must(all(1 < len(level) < len(base) for level in groups[len(coarser):]), f"a level of {name} is none")
     levels, above = sorted(groups, key=len) + [base], np.zeros(len(base), dtype=np.int64)
@@ -61,10 +60,13 @@ def dimension(entry, attachment, room):
     must(name not in names and "total" not in (name, finest, *names), f"a name in {name} is taken")
     for level in levels:
         # Where numbers lie scattered among nodes, or beside other values, a level has none.
-        of, beside = level.parents[:len(labels)], set(level.parents[len(labels):])
+        nodes, of, beside = level.parents, level.parents[:len(labels)], set(level.parents[len(labels):])
         if bounds and not set(of) & beside and np.count_nonzero(np.diff(of)) + 1 == len(set(of)):
-            level.bounds = together(bounds + [None] * len(more), level.parents, len(level))
-        above, level.parents = level.parents, _parents(level.parents, above, len(level))
+            level.bounds = together(bounds + [None] * len(more), nodes, len(level))
+        level.parents = np.zeros(len(level), dtype=np.int64)
+        level.parents[nodes] = above
+        must((level.parents[nodes] == above).all(), "a level does not refine the next coarser one")
+        above = nodes
     built, missing = Dimension(name, levels), entry.get("missing")
     # A category that is listed holds values of that name, too, and that of `other` all others.
     built.missing = missing if missing in more and missing != entry.get("other") else None
@@ -86,14 +88,6 @@ def _nodes(above, order=()):
     nodes = list(dict.fromkeys([*order, *above]))
     number = {label: node for node, label in enumerate(nodes)}
     return nodes, np.array([number[label] for label in above], dtype=np.int64)
-
-
-def _parents(of, above, count):
-    """The parent of each node, if one node is above all its categories."""
-    parents = np.zeros(count, dtype=np.int64)
-    parents[of] = above
-    must((parents[of] == above).all(), "a level does not refine the next coarser one")
-    return parents
 
 
 def together(bounds, parents, count):

@@ -24,19 +24,14 @@ NEAR, LOOSE, FEW, TIGHT = 1e-4, 0.02, 20, 1e-6
 NOTHING, CHUNK, KINDS = -60.0, 1 << 13, 64
 
 
-def apart(release):
-    """Why a release has no law of its own; None where it has one."""
+def has_law(release):
+    """Whether a release has a law of its own: tables of one recipient, of units that come and go with one
+    row, whose cells are of few kinds."""
     plan = release.plan
-    several, pairs = plan.max_rows > 1 or release.truncation, plan.neighbours != "add-remove"
-    reasons = {
-        "it is a projection": release.projection, "its noise is pure": plan.noise != "gaussian",
-        "more than rows is measured": release.channels[1:], "there are several recipients": release.copies,
-        "a unit may change its cell": pairs, "a unit may have several rows": several,
-        "rows of its own are measured": any(block.kind == "rows" for block in plan.blocks),
-        "nodes have weights": any(block.weighted() for block in plan.blocks)}
-    why = next((why for why, holds in reasons.items() if holds), None)
-    many = why is None and math.prod(map(len, _told(release)[1])) > KINDS
-    return "its cells are of too many kinds" if many else why
+    plain = not (release.projection or release.channels[1:] or release.copies or release.truncation)
+    plain = plain and [plan.noise, plan.neighbours, plan.max_rows] == ["gaussian", "add-remove", 1]
+    plain = plain and not any(block.kind == "rows" or block.weighted() for block in plan.blocks)
+    return plain and math.prod(map(len, _told(release)[1])) <= KINDS
 
 
 def _told(release):
@@ -52,7 +47,7 @@ def _told(release):
 
 def laws(release):
     """For every kind of cell the noises that hide a unit there: `(v, s²)` and how many."""
-    must(apart(release) is None, f"there is no law of the release's own loss: {apart(release)}")
+    must(has_law(release), "there is no law of the release's own loss")
     blocks, kinds = _told(release)
     for kind in itertools.product(*kinds):
         alike, found = Counter(), Counter()
@@ -178,30 +173,32 @@ def confirmed(release, text, goal):
     must(is_within(release, epsilon, goal), f"all noises together have more δ at ε = {text} than is said")
     held, slack = list(laws(release)), LOOSE if all(map(_few, laws(release))) else TIGHT
     one, two = (max(delta(law, epsilon - Fraction(n, 10**places)) for law in held) for n in (1, 2))
-    tight = one > goal * (1 - slack) and two > goal * (1 - TIGHT)
-    must(tight, f"the law of all noises together has less ε than {text}")
+    must(one > goal * (1 - slack) and two > goal * (1 - TIGHT), f"the law has less ε than {text}")
     return text
+
+
+def crossing(rising, low, high):
+    """Where a rising function gets to 0, or next above."""
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if rising(middle) < 0 else (low, middle)
+    return high
 
 
 def log_delta(rho, epsilon):
     """The least ln δ; x = α - 1 solves (2x+1)ρ - ε - ln(1+1/x) = 0."""
-    low, high = 1e-300, 1e300
-    for _ in range(64):
-        x = math.sqrt(low) * math.sqrt(high)
-        low, high = (x, high) if ((2 * x + 1) * rho - epsilon - math.log1p(1 / x) < 0) else (low, x)
+    slope = lambda log: (2 * math.exp(log) + 1) * rho - epsilon - math.log1p(math.exp(-log))
+    x = math.exp(crossing(slope, -690, 690))
     return x * ((x + 1) * rho - epsilon) - math.log(x) - (x + 1) * math.log1p(1 / x)
 
 
 def epsilon(rho, delta):
     """The least ε at this δ."""
     must(0 < delta < 1, "δ is not a probability that can be reckoned with")
-    rho, goal, low, high = float(rho), math.log(delta), 0.0, 1.0
+    rho, goal, high = float(rho), math.log(delta), 1.0
     while log_delta(rho, high) > goal:
         high *= 2
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if log_delta(rho, middle) > goal else (low, middle)
-    return high
+    return crossing(lambda epsilon: goal - log_delta(rho, epsilon), 0.0, high)
 
 
 def shown(value, version):

@@ -6,7 +6,6 @@ import math
 import numpy as np
 
 from .blocks import Basis, Siblings
-from .wire import ascend
 
 STRATEGIES = ("residual queries base hierarchy cluster tables given wavelet fourier matrix bases "
               "together").split()
@@ -34,14 +33,15 @@ class Plan:
     def __init__(self, wire, domain, version=2):
         self.domain, self.wire, self.version, self._told = domain, wire, version, {}
         self.noise, self.budget = wire.one_of("gaussian", "laplace"), wire.rational()
+        # Noise hides the square of what a row moves by, or what it moves by.
+        self.power = 2 if self.noise == "gaussian" else 1
         self.neighbours, self.max_rows = wire.one_of("add-remove", "substitute"), wire.unsigned(32)
         wire.must(self.max_rows >= 1, "gives a unit no row")
         self.strategy, self.rule = wire.one_of(*STRATEGIES), wire.one_of("optimal", "uniform")
-        self.levels = wire.list(lambda: wire.list(wire.byte))
-        wire.must(len(self.levels) == len(domain), "does not say for each dimension which levels are in use")
-        for dimension, levels in zip(domain, self.levels):
-            some = levels[:1] == [0] and levels[-1] <= dimension.finest
-            wire.must(some and ascend(levels), "uses levels that do not exist, or do not ascend")
+        self.levels = wire.list(lambda: wire.ascending(wire.byte))
+        some = [own[:1] == [0] and own[-1] <= dimension.finest for own, dimension in zip(self.levels, domain)]
+        whole = len(self.levels) == len(domain) and all(some)
+        wire.must(whole, "does not say for each dimension which levels are in use, total and others")
         asked = lambda: (self._table(asked=True), wire.rational(positive=False))
         self.workload = wire.list(asked, 0, 262_144)
         self.blocks = wire.list(self._block, 0, 262_144)
@@ -74,23 +74,23 @@ class Plan:
 
     def _table(self, asked=False):
         wire = self.wire
-        table = tuple(wire.list(lambda: (wire.unsigned(16), wire.byte())))
-        wire.must(ascend([d for d, _ in table]), "has a table whose dimensions do not ascend")
-        for d, level in table:
-            used = d < len(self.levels) and 1 <= level <= self.levels[d][-1]
-            used = used and (asked or level in self.levels[d])
-            wire.must(used, "has a table that is not made of levels in use")
+        table = tuple(wire.ascending(lambda: (wire.unsigned(16), wire.byte())))
+        used = all(d < len(self.levels) and 1 <= level <= self.levels[d][-1] for d, level in table)
+        used = used and (asked or all(level in self.levels[d] for d, level in table))
+        wire.must(used, "has a table that is not made of levels in use")
         return table
 
     def _block(self):
         wire = self.wire
         block = Block(wire.one_of(*KINDS), self._table())
-        squares = self.noise == "gaussian" or block.kind not in ("component", "basis")
-        wire.must(squares, "measures components or bases, which need Gaussian noise, under another one")
+        wire.must(self.power == 2 or block.kind not in ("component", "basis"), "has Laplace components")
         cells = self.domain.cells(block.table)
         wire.must(cells <= 1 << (20 if block.kind == "rows" else 34), "measures a table of too many cells")
         if block.kind == "rows":
-            block.rows = wire.list(lambda: self._row(cells), 1)
+            row = lambda: wire.ascending(lambda: (wire.unsigned(32), wire.signed(32)), 1)
+            block.rows = wire.list(row, 1)
+            sound = all(row[-1][0] < cells and all(factor for _, factor in row) for row in block.rows)
+            wire.must(sound, "has a row that is malformed")
         if block.kind == "basis":
             wire.must(wire.unsigned(64) == len(block.table), "does not say of each dimension how")
         if block.kind in ("component", "basis"):
@@ -102,13 +102,6 @@ class Plan:
             plain = block.kind != "coefficients" or self.levels[d] == [0, level]
             wire.must(pairs and plain, f"measures {block.kind} of a level that has none such")
         return block
-
-    def _row(self, cells):
-        wire = self.wire
-        row = wire.list(lambda: (wire.unsigned(32), wire.signed(32)), 1)
-        inside = ascend([cell for cell, _ in row]) and row[-1][0] < cells
-        wire.must(inside and all(factor for _, factor in row), "has a row that is malformed")
-        return row
 
     def _way(self, d, level, kind):
         """How a level is told: what is new is followed by its numbers, what is known is not."""

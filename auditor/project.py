@@ -34,7 +34,7 @@ def signs(coefficients, point):
 def room(held, domain):
     """How many bits a cell's number has, and whether that is its index among all cells."""
     bits = 64 - ((-(-held.rows // 64) if held.kind == "dense" else 1) - 1).bit_length()
-    cells = math.prod(domain[d].size(domain[d].finest) for d, _ in held.key)
+    cells = domain.cells(domain.finest(d for d, _ in held.key))
     return bits, cells <= 1 << bits and not any(text for _, text in held.key)
 
 
@@ -54,17 +54,12 @@ class Projected:
     def cell(self, parts):
         """The number of a cell, from a text or the index of a category for each part of the key."""
         if self.indexed:
-            index = 0
-            for (d, _), part in zip(self.held.key, parts):
-                index = index * self.domain[d].size(self.domain[d].finest) + part
-            return index
-        data = self.held.seed
-        for part in parts:
-            if isinstance(part, str):
-                data += derived("margins 2026 projection text", part.encode())
-            else:
-                data += part.to_bytes(8, "little")
-        return int.from_bytes(derived("margins 2026 projection cell", data), "little") >> (64 - self.bits)
+            sizes = [self.domain[d].size(self.domain[d].finest) for d, _ in self.held.key]
+            return functools.reduce(lambda index, axis: index * axis[0] + axis[1], zip(sizes, parts), 0)
+        said = (derived("margins 2026 projection text", part.encode()) if isinstance(part, str)
+                else part.to_bytes(8, "little") for part in parts)
+        number = derived("margins 2026 projection cell", self.held.seed + b"".join(said))
+        return int.from_bytes(number, "little") >> (64 - self.bits)
 
     def estimate(self, cells):
         """Estimate and variance of the sum of these cells."""
@@ -100,18 +95,22 @@ def _parts(condition):
     return [one for part in condition[1:] for one in _parts(part)] if condition[0] == "AND" else [condition]
 
 
-def _values(condition, domain, texts):
-    """By dimension what conditions of one dimension each leave of it."""
-    found = {}
-    for part in _parts(condition):
+def _values(condition, held, domain):
+    """By dimension of the key what conditions of one dimension each leave of it: of texts, what they name."""
+    texts = {d for d, is_text in held.key if is_text}
+    found = {d: None if d in texts else range(domain[d].size(domain[d].finest)) for d, _ in held.key}
+    for part in _parts(condition) if condition else []:
         (d, *more), equal = where.mentioned(part), part[1:] if part[0] == "OR" else [part]
         within(not more, "a projection asked for conditions of several dimensions with OR")
+        must(d in found, "a dimension is not in the projection's key")
         if d in texts:
             within(all(one[0] == "=" for one in equal), "a projection asked for more of texts than = and IN")
-            held = list(dict.fromkeys(text for _, _, _, (_, text) in equal))
+            left = list(dict.fromkeys(text for _, _, _, (_, text) in equal))
         else:
-            held = np.flatnonzero(where.met(part, domain, [d])).tolist()
-        found[d] = [value for value in held if value in found.get(d, held)]
+            left = np.flatnonzero(where.met(part, domain, [d])).tolist()
+        found[d] = [value for value in left if found[d] is None or value in found[d]]
+    for d in texts:
+        must(found[d] is not None, f"a text is asked for by name: {domain[d].name}")
     return found
 
 
@@ -119,19 +118,13 @@ def answer(projected, text):
     """Labels and estimates of SELECT … WHERE a = 'x' AND b IN (…) GROUP BY a, and variances."""
     asked, held, domain = where.Select(text, projected.domain), projected.held, projected.domain
     must(asked.figures == [("COUNT", None)], "a projection asked for another figure than COUNT(*)")
-    texts = {d for d, is_text in held.key if is_text}
-    values = _values(asked.condition, domain, texts) if asked.condition else {}
-    must({*values, *dict(asked.groups)} <= set(dict(held.key)), "a dimension is not in the projection's key")
-    groups = []
-    for d in dict(held.key):
-        must(d in values or d not in texts, f"a text is asked for by name: {domain[d].name}")
-        values.setdefault(d, range(domain[d].size(domain[d].finest)))
+    values, groups, found = _values(asked.where, held, domain), [], []
     for d, level in asked.groups:
+        must(d in values, "a dimension is not in the projection's key")
         labels, above = domain[d].levels[level].labels, domain[d].ancestors(domain[d].finest, level)
         groups.append({})
         for value in values[d]:
-            groups[-1].setdefault(value if d in texts else labels[above[value]], []).append(value)
-    found = []
+            groups[-1].setdefault(value if type(value) is str else labels[above[value]], []).append(value)
     for chosen in itertools.product(*[group.items() for group in groups]):
         kept = {d: members for (d, _), (_, members) in zip(asked.groups, chosen)}
         parts = [kept.get(d, values[d]) for d, _ in held.key]

@@ -7,19 +7,17 @@ import numpy as np
 
 from . import blocks, domain, sections, where
 from .plan import Plan
-from .wire import decoded, harmless, least, must, utf8
+from .wire import decoded, harmless, must
 
 
 class Channel:
     """What rows add up to: themselves, or what they have of a number. A row of that moves what is measured by
     `reach` times what a row moves counts by. `first` is the number of its first measurement."""
 
-    def __init__(self, release, first, subject, plan, values, exact, asked, of=None):
-        self.release, self.first, self.subject, self.of, self.reach = release, first, subject, of, 1
+    def __init__(self, release, first, subject, plan, values, exact, asked, of=None, reach=1):
+        self.release, self.first, self.subject, self.of, self.reach = release, first, subject, of, reach
         self.plan, self.values, self.exact, self.asked = plan, values, exact, asked
         self.summed, self.moved = subject.startswith("sums"), subject.startswith("rows moved")
-        if self.summed:
-            self.reach = sections.reach(of) ** (1 + subject.endswith("squares"))
 
     def layers(self, number, factor=None):
         return self.release.layers(self.plan.blocks[number].scale, self.first + number, factor)
@@ -59,9 +57,7 @@ class Release:
         self.copies = self._maybe("copies", sections.copies, self.plan, truncated, firsts[-1])
         self.held = self.projection or self.plan
         self.budget = Fraction(self.held.budget) / (self.copies.factor if self.copies else 1)
-        zeros = [section.read() for section in file.all("zero")]
-        must(all(len(zero) <= 65536 for zero in zeros), "a condition is too long")
-        self.zeros = [harmless(utf8(zero, "a condition"), lines=True) for zero in zeros]
+        self.zeros = self._all("zero", sections.condition)
         exact = self._all("exact", sections.exact, self.domain)
         self.channels = [Channel(self, 0, "rows", self.plan, [], exact, asked)]
         self.channels += [Channel(self, first, **vars(sums)) for first, sums in zip(firsts, held)]
@@ -73,14 +69,12 @@ class Release:
         self._declared(file.manifest)
         if self.projection:
             others = any(map(file.all, ("exact", "zero", "truncation", "workload", "sums")))
-            must(not others, "a projection has a section that none may have")
-            must(not self.plan.blocks and not self.plan.workload, "a projection has a plan with tables")
-        self.rows.values = self._measured()
+            must(not (others or self.plan.blocks or self.plan.workload), "a projection has tables beside it")
+        self.rows.values = list(self._measured())
         for channel in self.channels:
             told = sum(map(len, channel.values)) + sum(len(counts) for _, counts in channel.exact)
             tables = [block.table for block in channel.plan.blocks if block.kind != "rows"]
-            whole = all(self.domain.cells(table) <= told for table in tables)
-            must(whole, "a part of a table is measured whose other parts are not in the file")
+            must(all(self.domain.cells(table) <= told for table in tables), "parts of a table are missing")
 
     def of(self, name, subject="sums"):
         """The channel of this subject of the number of this name, if there is one."""
@@ -113,8 +107,7 @@ class Release:
             must("sums" in all_of, "there is something of a number beside its sums, and not these")
             of, weighing = all_of["sums"].of, all_of["sums"].of.get("weighing")
             must(all(one.of == of for one in all_of.values()), "a number is told in two ways")
-            skips = ("rows with a value" in all_of) == (of["missing"] == "skip")
-            must(skips, "rows with a value are counted where they need not be, or the other way round")
+            must(("rows with a value" in all_of) == (of["missing"] == "skip"), "values are counted amiss")
             first = self.weight is all_of["sums"] and of["low"] == 0
             sound = {None: True, "weight": first, "weighted": self.weight is not None}[weighing]
             must(sound and not (weighing and "sums of squares" in all_of), "a weight is not what it must be")
@@ -132,24 +125,22 @@ class Release:
 
     def _possible(self, all_of):
         """Exact sums are such that so many rows can have."""
-        h, counts = sections.steps(all_of["sums"].of), {table: found for table, found in self.rows.exact}
+        h, counts = sections.steps(all_of["sums"].of), dict(self.rows.exact)
+        some, squares = all_of.get("rows with a value"), all_of.get("sums of squares")
         for place, (table, sums) in enumerate(all_of["sums"].exact):
             must(table in counts, "sums are exact where counts are not")
-            rows, some = counts[table], all_of.get("rows with a value")
-            valued = some.exact[place][1] if some else rows
-            must((valued <= rows).all(), "more rows have a value than there are")
-            squares = all_of.get("sums of squares")
-            squares = squares.exact[place][1] if squares else [None] * len(sums)
-            for n, t, q in zip(map(int, valued), map(int, sums), squares):
-                must(abs(t) <= n * h and (t + n * h) % 2 == 0, "an exact sum is none of so many rows")
-                if q is not None:
-                    a = (t + n * h) // 2
-                    even, more = divmod(a, max(n, 1))
-                    least = n * even**2 + more * (2 * even + 1)
-                    ends, rest = divmod(a, h)
-                    whole, left = divmod(int(q) + 8 * h * a - n * h * h, 8)
-                    found = left == 0 and (whole - a) % 2 == 0 and least <= whole <= ends * h * h + rest**2
-                    must(found, "an exact sum of squares is none of so many rows")
+            valued = some.exact[place][1] if some else counts[table]
+            must((valued <= counts[table]).all(), "more rows have a value than there are")
+            # As whole numbers of any size.
+            n, t = valued.astype(object), sums.astype(object)
+            a, odd = (t + n * h) // 2, (t + n * h) % 2
+            must((abs(t) <= n * h).all() and not odd.any(), "an exact sum is none of so many rows")
+            if squares:
+                whole, each = squares.exact[place][1] + 8 * h * a - n * h * h, np.maximum(n, 1)
+                q, even, more = whole // 8, a // each, a % each
+                least, most = n * even**2 + more * (2 * even + 1), a // h * h * h + (a % h) ** 2
+                found = (whole % 8 == 0) & ((q - a) % 2 == 0) & (least <= q) & (q <= most)
+                must(found.all(), "an exact sum of squares is none of so many rows")
 
     def _all(self, name, read, *more):
         return [decoded(section.read(), f"{name} section", read, *more) for section in self.file.all(name)]
@@ -159,10 +150,9 @@ class Release:
 
     def _declared(self, manifest):
         """What the manifest says is there is there."""
-        cut = self.truncation and {"scale": str(self.truncation[0])}
-        same = manifest["privacy"].get("truncation") == cut
-        same &= manifest.get("recipient", {}).get("name") == (self.copies and self.copies.name)
-        must(same, "the manifest and the file disagree on truncation or recipients")
+        said = [manifest["privacy"].get("truncation"), manifest.get("recipient", {}).get("name")]
+        held = [self.truncation and {"scale": str(self.truncation[0])}, self.copies and self.copies.name]
+        must(said == held, "the manifest and the file disagree on truncation or recipients")
         self._legends(manifest.get("legends", []))
         declared = manifest["declared"]
         must(self.zeros == declared["constraints"], "the empty cells are not those declared")
@@ -185,46 +175,42 @@ class Release:
         must(_within([legend["dimension"] for legend in legends], dimensions), "a legend is of no dimension")
         for legend in legends:
             levels = {level.name: level.labels for level in dimensions[legend["dimension"]]}
-            labels, missing = legend.get("labels", []), legend.get("missing")
-            there = missing is None or missing in [*levels.values()][-1]
+            labels, finest = legend.get("labels", []), [*levels.values()][-1]
+            there = legend.get("missing", finest[0]) in finest
             must(len(legend) > 1 and there, "a legend says nothing, or of what there is not")
             must(_within([one["level"] for one in labels], levels), "labels are of no level")
             texts = [(legend.get("description", "-"), 2000), (legend.get("unit", "-"), 300)]
             for one in labels:
                 must(_within([code for code, _ in one["of"]], levels[one["level"]]), "labels are of nothing")
                 texts += [(label, 300) for _, label in one["of"]]
-            short = all(harmless(text).strip() and len(text) <= most for text, most in texts)
-            must(short, "a text of a legend is empty, or too long")
+            sound = all(harmless(text).strip() and len(text) <= most for text, most in texts)
+            must(sound, "a text of a legend is empty, or too long")
 
     def _measured(self):
         """Every integer. A section holds whole lists, until it has 2^16 values or more, or one slice."""
         if self.projection:
             whole, rest = divmod(self.projection.rows * (self.projection.buckets or 1), 1 << 16)
-            counts, cuts = [1 << 16] * whole + [rest] * (rest > 0), {}
+            counts, cuts = [1 << 16] * whole + [rest] * (rest > 0), itertools.repeat(None)
         else:
             counts = [blocks.count(self.plan, block) for block in self.plan.blocks]
             must(all(1 <= count <= 1 << 35 for count in counts), "something is measured that has no values")
-            cuts = {at: blocks.slices(self.plan, block) for at, block in enumerate(self.plan.blocks)}
-        parts, full = [], True
-        for at, count in enumerate(counts):
-            for own in cuts.get(at) or [range(count)]:
-                parts += [[]] if full or cuts.get(at) else []
-                parts[-1].append((at, own))
-                full = cuts.get(at) or sum(len(own) for _, own in parts[-1]) >= 1 << 16
+            cuts = [blocks.slices(self.plan, block) for block in self.plan.blocks]
+        parts, room = [], 0
+        for count, cut in zip(counts, cuts):
+            for size in map(len, cut) if cut else [count]:
+                if cut or room <= 0:
+                    parts.append([])
+                    room = 1 << 16
+                parts[-1].append(size)
+                room = 0 if cut else room - size
         held = self.file.all("measurements")
         must(len(held) == len(parts), f"{len(held)} sections of measurements are not {len(parts)}")
-        room = all(len(section.read()) >= sum(least(len(own)) for _, own in part)
-                   for section, part in zip(held, parts))
-        must(room, "a section of measurements is too short for its values")
-        values = [np.empty(count, dtype=np.int64) for count in counts]
-
-        def read(wire, part):
-            for at, own in part:
-                values[at][own if cuts.get(at) else slice(None)] = wire.packed(len(own))
-
-        for section, part in zip(held, parts):
-            decoded(section.data, "measurements section", read, part)
-        return values
+        read = lambda wire, sizes: list(map(wire.packed, sizes))
+        lists = itertools.chain.from_iterable(
+            decoded(section.read(), "measurements section", read, part) for section, part in zip(held, parts))
+        for _, cut in zip(counts, cuts):
+            values = np.concatenate([next(lists) for _ in cut or [0]])
+            yield values[np.argsort(np.concatenate(cut))] if cut else values
 
 
 def _within(some, every):

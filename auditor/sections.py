@@ -6,10 +6,16 @@ from types import SimpleNamespace
 from . import blocks
 from .shapes import KINDS
 from .plan import Plan
-from .wire import ascend, decoded, harmless
+from .wire import ascend, decoded, harmless, utf8
 
 # What rows add up to beside themselves, as the manifest calls it; the last two as `verify` does.
 SUBJECTS = ["sums", "rows with a value", "sums of squares", "rows moved to low", "rows moved to high"]
+
+
+def condition(wire):
+    """A text of SQL, which is all that its section holds."""
+    wire.must(len(wire.data) <= 65536, "is too long")
+    return harmless(utf8(wire.take(len(wire.data)), "a condition"), lines=True)
 
 
 def truncation(wire):
@@ -37,13 +43,9 @@ def workload(wire, plan):
         table = dict(plan.workload[number][0])
         if wire.one_of("sums", "query") == "query":
             return number, harmless(wire.text(), lines=True)
-        asked = wire.list(lambda: sums(table), 1)
-        wire.must(ascend([d for d, _ in asked]), "has dimensions that do not ascend")
-        return number, dict(asked)
+        return number, dict(wire.ascending(lambda: sums(table), 1))
 
-    entries = wire.list(entry, 1)
-    wire.must(ascend([number for number, _ in entries]), "has tables that do not ascend")
-    return dict(entries)
+    return dict(wire.ascending(entry, 1))
 
 
 def copies(wire, plan, truncated, measured):
@@ -80,21 +82,19 @@ def projection(wire, domain):
     held.noise, held.scale, held.budget = wire.one_of("gaussian", "laplace"), wire.rational(), wire.rational()
     held.neighbours, held.max_rows = wire.one_of("add-remove", "substitute"), wire.unsigned(32)
     held.queries, held.failure, held.sparsity = wire.unsigned(64), wire.rational(), wire.unsigned(32)
-    held.norm = wire.unsigned(64)
+    held.norm_bound = wire.unsigned(64)
     dimensions = [d for d, _ in held.key]
     known = len(set(dimensions)) == len(dimensions) and max(dimensions) < len(domain)
-    wire.must(known, "has a key with a dimension that it must not have")
     least = min(held.max_rows, held.rows, held.sparsity, held.independence - 3)
-    wire.must(least >= 1, "has a size that none may have")
+    wire.must(known and least >= 1, "has a dimension or a size that it must not have")
     return held
 
 
 def exact(wire, domain, least=0):
     """A table and its counts, or sums, none of them below `least`."""
     table = tuple((int.from_bytes(wire.take(2), "little"), wire.byte()) for _ in range(wire.byte()))
-    wire.must(ascend([d for d, _ in table]), "has dimensions that do not ascend")
     known = all(d < len(domain) and 1 <= level <= domain[d].finest for d, level in table)
-    wire.must(known, "has a level that does not exist")
+    wire.must(known and ascend([d for d, _ in table]), "has levels that do not exist, or are out of order")
     wire.must(wire.data[wire.at:wire.at + 1] != b"\0", "has cells of no width")
     counts = wire.packed(domain.cells(table))
     wire.must(least is None or (counts >= least).all(), "has a count that is negative")
@@ -104,11 +104,6 @@ def exact(wire, domain, least=0):
 def steps(of):
     """From the low to the high bound of a number."""
     return (of["high"] - of["low"]) // of["step"]
-
-
-def reach(of):
-    """How far a row moves a sum of a number: from the middle in halves of a step, from zero in steps."""
-    return max(abs(of["low"]), abs(of["high"])) // of["step"] if "from" in of else steps(of)
 
 
 def sums(wire, file_plan):
@@ -130,7 +125,10 @@ def sums(wire, file_plan):
     of |= {"from": "zero"} if zero else {}
     for key in "unit", "description":
         of |= {key: text for text in wire.list(lambda: harmless(wire.text()), 0, 1)}
-    found.of, found.plan = of, decoded(wire.bytes(), "plan", Plan, domain)
+    # How far a row moves a sum: from the middle in halves of a step, from zero in steps.
+    far = max(abs(of["low"]), abs(of["high"])) // of["step"] if zero else steps(of)
+    found.of, found.reach = of, {1: far, 3: far**2}.get(tag % 8, 1)
+    found.plan = decoded(wire.bytes(), "plan", Plan, domain)
     for key in ("noise", "budget", "neighbours", "max_rows", "strategy", "rule", "levels"):
         wire.must(getattr(found.plan, key) == getattr(file_plan, key), f"has another {key} than the plan")
     wire.must(all(block.kind != "rows" for block in found.plan.blocks), "has rows of its own")

@@ -1,6 +1,6 @@
 """Which fields the manifest has and which keys the sealed spec, what each holds, and numbers from their text.
 
-In `fields.txt` stand behind the name of a kind its fields, each with the kind of what it holds: `?` may be
+In `fields.txt` stand behind the name of a kind its fields, those that hold the same kind together: `?` may be
 left out, `*` is a list, `+` one that is left out where it is empty, `{}` a table with keys of one's own, `/`
 one or other, `(…)` a text of this pattern, `..` a whole number from one to another. Then stand rules: `=a,b`
 exactly one of these, `a>b,c` not without one of these, `a!b,c` beside none. Last stand names of kinds.
@@ -13,11 +13,11 @@ import re
 from fractions import Fraction
 from pathlib import Path
 
-from .wire import ascend, harmless, must, Refused
+from .wire import harmless, must, Refused
 
 TEXT = Path(__file__).with_name("fields.txt").read_text("utf-8").strip().split("\n\n")
 SHAPES, KINDS = (dict(one.split(maxsplit=1) for one in part.split(";")) for part in TEXT)
-KEY = re.compile(r"[a-z0-9_]+\Z")
+KEY = re.compile("[a-z0-9_]+")
 DECIMAL = re.compile(r"[+-]?(?=\.?[0-9])[0-9]{0,300}\.?[0-9]{0,300}([eE][+-]?[0-9]{1,3})?")
 
 
@@ -41,7 +41,7 @@ def check(value, kind, path):
     kind = KINDS.get(kind, kind)
     if kind in SHAPES:
         return _table(value, kind, path)
-    if "/" in kind and kind[0] != "{" and not kind.endswith(")"):
+    if "/" in kind and kind[0] != "{" and kind[-1] != ")":
         first, _, other = kind.partition("/")
         try:
             return check(value, first, path)
@@ -54,11 +54,8 @@ def check(value, kind, path):
     if kind[0] == "{":
         must(isinstance(value, dict), f"{path} is no table")
         return [field for item in value.values() for field in check(item, kind[1:-1], f"a value of {path}")]
-    if kind == "ratio":
-        must(type(value) is str and ratio(value) >= 0, f"{path} is not what it must be")
-        return [path] * (str(ratio(value)) != value)
     must(_is(value, kind), f"{path} is not what it must be")
-    return []
+    return [path] * (kind == "ratio" and str(ratio(value)) != value)
 
 
 def _is(value, kind):
@@ -67,8 +64,6 @@ def _is(value, kind):
     if ".." in kind:
         least, most = map(int, kind.split(".."))
         return type(value) is int and least <= value <= most
-    if kind in ("bool", "true"):
-        return value is True or kind == "bool" and value is False
     if kind == "day":
         try:
             return datetime.date.fromisoformat(str(value)).isoformat() == str(value)
@@ -76,24 +71,25 @@ def _is(value, kind):
             return False
     if kind == "number":
         return type(value) in (int, Float) and math.isfinite(float(value))
-    must(kind in ("exact", "decimal"), f"there is no kind {kind}")
+    if kind in ("bool", "true"):
+        return value is True or kind == "bool" and value is False
     found = ratio(value)
-    return found > 0 if kind == "exact" else "/" not in str(value)
+    return {"ratio": found >= 0 and type(value) is str, "exact": found > 0}.get(kind, "/" not in str(value))
 
 
 def _table(value, kind, path):
     must(isinstance(value, dict), f"{path} is no object")
     strange, deeper = set(value), []
     for field in SHAPES[kind].split():
-        name, _, inner = field.partition(":")
-        optional, name = name.endswith("?"), name.rstrip("?")
+        names, _, inner = field.partition(":")
         if not inner:
             _rule(value, field, path)
-        elif value.get(name) is None:
-            must(optional, f"{path} has no `{name}`")
-        else:
-            strange.discard(name)
-            deeper += check(value[name], inner, f"`{name}` of {path}")
+        for name in names.rstrip("?").split(",") if inner else ():
+            if value.get(name) is None:
+                must(names.endswith("?"), f"{path} has no `{name}`")
+            else:
+                strange.discard(name)
+                deeper += check(value[name], inner, f"`{name}` of {path}")
     for name in strange:
         del value[name]
     return sorted({*strange, *deeper})
@@ -103,33 +99,33 @@ def _rule(table, rule, path):
     """What keys of a table mean for each other."""
     first, sign, rest = re.fullmatch("([a-z_]*)([=>!])(.*)", rule).groups()
     there = sum(name in table for name in rest.split(","))
-    sound = first not in table or (there > 0 if sign == ">" else there == 0) if first else there == 1
+    sound = {"=": there == 1, ">": there > 0, "!": there == 0}[sign] or first and first not in table
     must(sound, f"{path} has keys that do not go together, or lacks one: {rule}")
 
 
 def parse(data):
-    """The object in `data`: equal to what writing it again gives, byte for byte."""
+    """The object in `data`: equal to what writing it again gives, byte for byte. Fractions are read as texts,
+    and so are not."""
     try:
-        value = json.loads(data.decode("utf-8"))
-        again = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8") + b"\n"
+        value = json.loads(data.decode("utf-8"), parse_float=Float, parse_constant=Float)
+        again = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")) + "\n"
+        must(again.encode("utf-8") == data, "the manifest is not in canonical form")
     except (ValueError, RecursionError) as error:
         raise Refused(f"the manifest cannot be read: {error}") from None
-    must(again == data, "the manifest is not in canonical form")
     _plain(value)
     return value
 
 
 def _plain(value, depth=0):
-    """Refuses keys out of order, fractions, large numbers, texts that act on a terminal, what nests deep."""
-    whole = not isinstance(value, (int, float)) or isinstance(value, int) and abs(value) <= 2**53
-    must(whole, "a number of the manifest is not whole, or beyond 2^53")
+    """Refuses strange keys, large numbers, texts that act on a terminal, what nests deep."""
     if isinstance(value, str):
         harmless(value, lines=True)
-    if isinstance(value, dict):
-        keys = ascend(list(value)) and all(KEY.match(key) for key in value)
-        must(keys, "the manifest's keys do not ascend, or have other signs than a-z, 0-9 and _")
-        value = list(value.values())
-    if isinstance(value, list):
+    elif isinstance(value, dict):
+        must(all(map(KEY.fullmatch, value)), "the manifest's keys have other signs than a-z, 0-9 and _")
+        _plain(list(value.values()), depth)
+    elif isinstance(value, list):
         must(depth <= 16, "the manifest nests too deep")
         for inner in value:
             _plain(inner, depth + 1)
+    else:
+        must(abs(value or 0) <= 2**53, "a number of the manifest is beyond 2^53")

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from . import blocks, where
-from .wire import must, Refused, within
+from .domain import Tables
+from .wire import must, within
 
 MOST = 6000
 
@@ -34,9 +35,8 @@ class Unknowns:
     unknowns are products of those of its dimensions; with the total in one, those of the table without it."""
 
     def __init__(self, plan, tables):
-        self.plan, self.numbers, self.matrices = plan, {}, {}
-        tables = {tuple(sorted(table)) for table in tables}
-        self.tops = [a for a in sorted(tables) if not any(a != b and covers(b, a) for b in tables)]
+        self.plan, self.numbers, self.tables = plan, {}, Tables(tables)
+        self.tops = [table for table in sorted(self.tables.all) if self.tables.tell(table) == {table}]
         for table in self.tops:
             if plan.domain.cells(table) <= MOST:
                 for name in self.names(table):
@@ -44,20 +44,16 @@ class Unknowns:
             within(max(len(self.numbers), plan.domain.cells(table)) <= MOST, "equations of too many unknowns")
 
     def names(self, table):
-        columns = [range(self.plan.domain[d].size(level)) for d, level in table]
-        for chosen in itertools.product(*columns):
+        for chosen in itertools.product(*[range(self.plan.domain[d].size(level)) for d, level in table]):
             yield tuple((d, column) for (d, _), column in zip(table, chosen) if column)
 
-    def matrix(self, d, top):
+    @functools.cache
+    def matrix(self, d, level):
         """The nodes of a level by the unknowns of their dimension."""
-        if (d, top) not in self.matrices:
-            matrix = np.ones((1, 1))
-            for level in self.plan.levels[d][1:self.plan.levels[d].index(top) + 1]:
-                groups = self.plan.groups(d, level)
-                shared = matrix[groups] / np.bincount(groups)[groups][:, None]
-                matrix = np.hstack([shared, blocks.contrasts(groups)])
-            self.matrices[d, top] = matrix
-        return self.matrices[d, top]
+        if level == 0:
+            return np.ones((1, 1))
+        groups, coarser = self.plan.groups(d, level), self.matrix(d, self.plan.coarser(d, level))
+        return np.hstack([coarser[groups] / np.bincount(groups)[groups][:, None], blocks.contrasts(groups)])
 
     def rows(self, table, sums=None):
         """Sums of a table's cells over the unknowns: in each dimension those of a matrix, or each node."""
@@ -68,32 +64,23 @@ class Unknowns:
         return found
 
 
-def covers(fine, coarse):
-    return all(dict(fine).get(d, 0) >= level for d, level in coarse)
-
-
 class Answers:
     """Least squares of each channel that is asked for."""
 
     def __init__(self, release):
         self.release, self.plan, self.solved = release, release.plan, functools.cache(Solved)
 
-    def table(self, table, weights, channel=None):
-        return self.solved(channel or self.release.rows).table(table, weights)
-
     def figure(self, table, weights, figure, name):
         """Estimate and variance of COUNT, SUM or AVG; None where the release does not determine it."""
         above, below = self._parts(figure, name)
-        told = {channel: self.table(table, weights, channel) for channel in {**above, **below}}
+        told = {channel: self.solved(channel).table(table, weights) for channel in {**above, **below}}
         if None in told.values():
             return None
-        total, mean, count = sum(times * told[channel][0] for channel, times in above.items()), 0, 1
-        if below:
-            count = sum(times * told[channel][0] for channel, times in below.items())
-            # Of nobody there is no mean.
-            count = count if abs(count) > 1e-7 else math.nan
-            mean = total / count
-        spread = sum((above.get(channel, 0) - mean * below.get(channel, 0)) ** 2 * variance
+        value = lambda parts: sum(times * told[channel][0] for channel, times in parts.items())
+        total, count = value(above), value(below) if below else 1
+        # Of nobody there is no mean.
+        count = count if abs(count) > 1e-7 else math.nan
+        spread = sum((above.get(channel, 0) - total / count * below.get(channel, 0)) ** 2 * variance
                      for channel, (_, variance) in told.items())
         return total / count, spread / count**2
 
@@ -117,12 +104,20 @@ class Answers:
         return {sums: of["step"] * unit} | ({self._counts(of["name"]): middle} if middle else {})
 
 
+def seen(matrix):
+    """Singular vectors and values of a matrix, without those values that are next to nothing."""
+    u, s, vt = np.linalg.svd(matrix, full_matrices=False)
+    keep = s > 1e-11 * s.max(initial=0)
+    return u[:, keep], s[keep], vt[keep]
+
+
 class Solved:
     """The equations of a channel, solved once."""
 
     def __init__(self, channel):
         self.release, self.channel, self.plan = channel.release, channel, channel.plan
-        self.centres = self.release.copies if channel.subject == "rows" else None
+        copies = self.release.copies if channel.subject == "rows" else None
+        self.centre, self.radius = (copies.mean, copies.spread) if copies else (0, 0)
         measured = [block.table for block in self.plan.blocks]
         self.unknowns = Unknowns(self.plan, measured + [table for table, _ in channel.exact])
         self._solve([self._equations(number, block) for number, block in enumerate(self.plan.blocks)])
@@ -140,8 +135,7 @@ class Solved:
             noise = [D for _, D in parts]
         white = blocks.kron([np.linalg.inv(np.linalg.cholesky(D @ D.T)) for D in noise]) / math.sqrt(spread)
         shift = white @ blocks.kron([D.sum(axis=1)[:, None] for D in noise])[:, 0]
-        centre = self.centres.mean if self.centres else 0
-        return white @ rows, white @ self.channel.values[number].astype(float) - centre * shift, shift
+        return white @ rows, white @ self.channel.values[number].astype(float) - self.centre * shift, shift
 
     def _known(self):
         """Rows that are known: exact tables, and the cells that are empty whatever the data."""
@@ -154,36 +148,27 @@ class Solved:
         return tuple(map(np.concatenate, zip(*known)))
 
     def _solve(self, equations):
-        """With the known rows C θ = d, θ = θ₀ + Bφ; φ by least squares of the white rows."""
+        """With the known rows C θ = d, θ = θ₀ + Pφ, where P takes off what C sees; φ by least squares."""
         unknowns, (known, values) = len(self.unknowns.numbers), self._known()
-        self.start, self.free = np.zeros(unknowns), np.eye(unknowns)
-        if len(known):
-            u, s, vt = np.linalg.svd(known, full_matrices=True)
-            rank = int((s > 1e-10 * max(s[0], 1)).sum()) if len(s) else 0
-            self.start = vt[:rank].T @ ((u[:, :rank].T @ values) / s[:rank])
-            agree = np.abs(known @ self.start - values).max() <= 1e-6 * (1 + np.abs(values).max())
-            must(agree, "exact tables and empty cells contradict each other")
-            self.free = vt[rank:].T
+        u, s, vt = seen(known)
+        self.start, self.free = vt.T @ (u.T @ values / s), np.eye(unknowns) - vt.T @ vt
+        off, most = (np.abs(some).max(initial=0) for some in (known @ self.start - values, values))
+        must(off <= 1e-6 * (1 + most), "exact tables and empty cells contradict each other")
         nothing = (np.zeros((0, unknowns)), np.zeros(0), np.zeros(0))
         rows, values, self.shift = map(np.concatenate, zip(nothing, *equations))
         self.values = values - rows @ self.start
-        u, s, self.vt = np.linalg.svd(rows @ self.free, full_matrices=False)
-        keep = s > 1e-11 * s.max(initial=0)
-        self.u, self.s, self.vt = u[:, keep], s[keep], self.vt[keep]
+        self.u, self.s, self.vt = seen(rows @ self.free)
 
     def table(self, table, weights):
         """Estimate and variance of a sum of a table's cells; None where the release does not determine it."""
         told = self.plan.told(table)
-        if told != table:
-            table, weights = told, np.asarray(weights)[self.plan.domain.above(told, table)]
-        if not any(covers(top, table) for top in self.unknowns.tops):
-            raise Refused("no table of this release tells that")
+        table, weights = told, np.asarray(weights)[self.plan.domain.above(told, table)]
+        must(self.unknowns.tables.tell(table), "no table of this release tells that")
         query = weights @ self.unknowns.rows(table)
         free = query @ self.free
         turned = self.vt @ free
-        if np.abs(free - self.vt.T @ turned).max(initial=0) > 1e-8 * max(1.0, np.abs(free).max(initial=0)):
+        if np.abs(free - self.vt.T @ turned).max(initial=0) > 1e-8 * np.abs(free).max(initial=1):
             return None
         weights = self.u @ (turned / self.s)
-        radius = self.centres.spread if self.centres else 0
-        centre = float(weights @ self.shift) ** 2 * radius * (radius + 1) / 3
+        centre = float(weights @ self.shift) ** 2 * self.radius * (self.radius + 1) / 3
         return float(query @ self.start + weights @ self.values), float(weights @ weights) + centre

@@ -13,6 +13,7 @@ import numpy as np
 
 from . import blocks, lists, loss, shapes, where
 from .claims import decimal
+from .cost import binary
 from .domain import Domain, Tables
 from .shapes import Float, ratio
 from .wire import Beyond, must, Refused, within
@@ -38,9 +39,8 @@ def spread(plan):
     length = functools.cache(lambda *axis: max(blocks.lengths(plan, *axis)))
     for block in plan.blocks:
         lengths = (length(*axis) for axis in block.axes() if block.kind in ("component", "basis"))
-        moved, power = math.prod(lengths), 2 if plan.noise == "gaussian" else 1
-        most = [max(abs(factor) for _, factor in row) for row in block.rows] or [1]
-        yield from (block.scale / (moved * by**power) for by in most)
+        moved, most = math.prod(lengths), [max(abs(factor) for _, factor in row) for row in block.rows] or [1]
+        yield from (block.scale / (moved * by**plan.power) for by in most)
 
 
 def alike(parts):
@@ -50,13 +50,10 @@ def alike(parts):
 
 def scale_within(plan, said):
     """The scale of a count that takes its part of the budget, rounded up to 32 binary digits; 0 if none."""
-    part = {True: Fraction(1, 100), False: Fraction(0)}[said] if isinstance(said, bool) else ratio(said)
+    part = Fraction(said, 100) if isinstance(said, bool) else ratio(said)
     must(part < 1, "a count takes the whole budget")
-    spent = plan.budget * part * (2 if plan.noise == "gaussian" else 1)
-    if not spent:
-        return 0
-    digits, power = math.frexp(1.0 / (spent.numerator / spent.denominator) * (1.0 + 1e-9))
-    return math.ceil(math.ldexp(digits, 32)) * Fraction(2) ** (power - 32)
+    spent = plan.budget * part * plan.power
+    return binary(Fraction(1.0 / float(spent) * (1.0 + 1e-9)), 32, math.ceil) if spent else 0
 
 
 class Spec:
@@ -74,8 +71,7 @@ class Spec:
 
     def attachment(self, name):
         """The rows of a file."""
-        text = self._text(name).removeprefix("\ufeff")
-        lines = csv.reader(io.StringIO(text, newline=""), strict=True)
+        lines = csv.reader(io.StringIO(self._text(name).removeprefix("\ufeff"), newline=""), strict=True)
         rows = [[field.strip() for field in row] for row in lines if row]
         must(rows and len(set(map(len, rows))) == 1, f"the rows of {name} are none, or not equally long")
         return rows
@@ -166,11 +162,10 @@ class Spec:
         same("the recipients are", sorted(factors), sorted(entry["name"] for entry in entries))
         for entry in entries:
             budget = copies.budget / factors[entry["name"]]
-            if "margin" in entry:
-                self.left.append("promised margins")
-            else:
-                kind = "rho" in entry and self.delta is not None or set(entry) & set(self.privacy)
-                must(kind and self._is(entry, budget), f"the budget of {entry['name']} is another one")
+            self.left += ["promised margins"] * ("margin" in entry)
+            kind = "rho" in entry and self.delta is not None or set(entry) & set(self.privacy)
+            own = "margin" in entry or kind and self._is(entry, budget)
+            must(own, f"the budget of {entry['name']} is another one")
             most = ratio(self.privacy.get("rho", self.privacy.get("epsilon")))
             fits = loss.converts(budget, most, self.delta) if self.delta is not None else budget <= most
             must(fits, f"{entry['name']} gets more than the spec allows one copy")
@@ -184,7 +179,7 @@ class Spec:
 
     def _by_law(self, epsilon):
         """Whether the law of the release's own loss is within the spec's (ε, δ); None where it has none."""
-        if self.release.file.version > 1 and loss.apart(self.release) is None:
+        if self.release.file.version > 1 and loss.has_law(self.release):
             return loss.is_within(self.release, epsilon, self.delta)
 
     def in_delta(self):
@@ -200,19 +195,18 @@ class Spec:
         sealed = self.release.domain
         same("the dimensions are", [d.name for d in sealed], [d.name for d in self.domain])
         for one, two in zip(sealed, self.domain):
-            if len(two.levels) == 1:
-                continue
             names = [level.name for level in two.levels]
             kept = [at for at, level in enumerate(one.levels)
-                    if level.name in names or not level.name.startswith("half")]
+                    if level.name in names or at == one.finest or not level.name.startswith("half")]
+            if len(names) == 1:
+                continue
             same(f"the levels of {one.name} are", [one.levels[at].name for at in kept], names)
-            for at in set(range(len(one.levels))) - set(kept):
-                ends = max(level for level in kept if level < at), min(level for level in kept if level > at)
-                self._is_between(one, at, *ends)
             for above, at, told in zip(kept, kept[1:], two.levels[1:]):
                 level, parents = one.levels[at], one.ancestors(at, above).tolist()
                 wanted = [told.labels, told.parents.tolist(), told.bounds]
                 same(f"the categories of {one.name} are", [level.labels, parents, level.bounds], wanted)
+                for half in range(above + 1, at):
+                    self._is_between(one, half, above, at)
 
     def _legend(self, entry, dimension):
         """What the spec says of a dimension for people, as a manifest lists it."""
@@ -223,37 +217,32 @@ class Spec:
             heads = [head.lower() for head in heads]
             must(set(heads) - {"level"} == {"code", "label"} and len(set(heads)) == len(heads),
                  f"{given} has other columns than code, label and level")
-            rows = [dict(zip(heads, row)) for row in rows]
-            pairs = [(row.get("level") or finest, row["code"], row["label"]) for row in rows]
+            rows = [{"level": "", **dict(zip(heads, row))} for row in rows]
+            pairs = [(row["level"] or finest, row["code"], row["label"]) for row in rows]
         else:
             every = [(key, of) if isinstance(of, dict) else (finest, {key: of}) for key, of in given.items()]
             pairs = [(level, *pair) for level, of in every for pair in of.items()]
-        pairs = [(finest if level == name else level, code, label) for level, code, label in pairs]
+        told = {(finest if level == name else level, code): label for level, code, label in pairs}
         listed = []
         for level in dimension.levels[1:]:
-            own = {code: label for of, code, label in pairs if of == level.name}
-            called = {own.get(code, code) for code in level.labels}
-            must(len(called) == len(level.labels), f"labels of {name} are alike, or one is another code")
-            of = [[code, own[code]] for code in level.labels if code in own]
+            called = {told.get((level.name, code), code) for code in level.labels}
+            must(len(called) == len(level), f"labels of {name} are alike, or one is another code")
+            of = [[code, told[level.name, code]] for code in level.labels if (level.name, code) in told]
             listed += [{"level": level.name, "of": of}] if of else []
         must(sum(len(one["of"]) for one in listed) == len(pairs), f"{name} has a label of nothing, or two")
-        says = [said for said in self.manifest.get("legends", []) if said["dimension"] == name]
-        if dimension.missing and any("missing" in said for said in says):
-            legend["missing"] = dimension.missing
-        legend.update({"labels": listed} if listed else {})
+        missing = [said["dimension"] for said in self.manifest.get("legends", []) if "missing" in said]
+        legend |= {"missing": dimension.missing} if dimension.missing and name in missing else {}
+        legend |= {"labels": listed} if listed else {}
         return [{"dimension": name, **legend}] if legend else []
 
-    @staticmethod
-    def _is_between(dimension, at, coarser, below):
+    def _is_between(self, dimension, at, coarser, below):
         """Of a level of halves each node is a stretch of siblings of the spec's next finer level, called by
         its ends."""
         level, finer, above = dimension.levels[at], dimension.levels[below], dimension.ancestors(below, at)
-        order = np.argsort(dimension.ancestors(below, coarser), kind="stable")
-        for node, label in enumerate(level.labels):
-            first, *_, last = [*np.flatnonzero(above[order] == node)] * 2
-            stretch, ends = (above[order[first:last + 1]] == node).all(), dict.fromkeys(order[[first, last]])
-            name = " … ".join(finer.labels[end] for end in ends)
-            must(stretch and label == name, f"a level of halves of {dimension.name} is none")
+        order = np.argsort(dimension.ancestors(below, coarser), kind="stable").tolist()
+        runs = sorted((node, list(run)) for node, run in itertools.groupby(order, above.__getitem__))
+        names = [" … ".join(dict.fromkeys(finer.labels[end] for end in (run[0], run[-1]))) for _, run in runs]
+        same(f"halves of {dimension.name} are", level.labels, names)
         same(f"halves of {dimension.name} are", level.bounds, lists.together(finer.bounds, above, len(level)))
 
     def _asked(self, table, ask):
@@ -305,10 +294,8 @@ class Spec:
             times = self._factor(table, told[key[0]]) if expected else 1
             self._wanted(entry, wanted.setdefault(key, {}), times)
             if entry.get("exact"):
-                named = set(entry.get("sum", [])) | ({self.weight} if self.weight else set())
-                for name in [None, *named]:
-                    said = f"sums of {name} by {key[0]}" if name else key[0]
-                    reasons.setdefault(said, entry["reason"])
+                for name in [None, *entry.get("sum", []), *[self.weight] * bool(self.weight)]:
+                    reasons.setdefault(f"sums of {name} by {key[0]}" if name else key[0], entry["reason"])
         summed = {name for weights in wanted.values() for name in weights} - {None}
         same("the numbers are", {one.of["name"] for one in release.channels[1:]}, summed)
         for entry in self.toml.get("query", []):
@@ -342,29 +329,25 @@ class Spec:
 
     def _wanted(self, entry, found, times):
         """By number, and nothing for rows, the largest weight that a table is asked for with."""
-        weight, names = entry.get("weight", 1), list(entry.get("sum", []))
-        by_name = weight if isinstance(weight, dict) else dict.fromkeys(["count", *names], weight)
-        asked = [(name, ratio(by_name.get(name, 1))) for name in names]
+        each = entry.get("weight", 1)
+        weight = lambda name: ratio(each.get(name, 1) if isinstance(each, dict) else each)
+        asked = [(name, weight(name)) for name in entry.get("sum", [])]
         if entry.get("count", True):
-            rows = not self.weight or self.toml["weights"].get("unweighted", False)
-            count = ratio(by_name.get("count", 1)) * times
-            asked += [(None, count * rows)] + [(self.weight, count)] * bool(self.weight)
+            rows, count = self.toml.get("weights", {}).get("unweighted", False), weight("count") * times
+            asked += [(self.weight, count), (None, count * rows)] if self.weight else [(None, count)]
         for name, weight in asked:
             found[name] = max(weight, found.get(name, 0))
 
     def _workload(self, channel, wanted, weighed):
         """The tables that a channel is asked for, and their weights where the least total is looked for."""
-        expected, sealed = {}, {}
+        expected, sealed, name = {}, {}, channel.of and channel.of["name"]
+        # Around 0 a sum needs no count; the rows with a value are counted for their own sake, too.
+        shares = {None: 1} | {one: beside for one, (_, _, beside) in self.shares.items() if beside}
+        if name:
+            shares = {name: self.shares[name][not channel.summed] or 1}
         for key, weights in wanted.items():
-            # Around 0 a sum needs no count; the rows with a value are counted for their own sake, too.
-            names = [name for name in weights if name and self.shares[name][1]]
-            names = [name for name in names if self.numbers[name]["missing"] != "skip"]
-            if channel.of and channel.of["name"] in weights:
-                of_sums, of_counts = self.shares[channel.of["name"]]
-                expected[key] = weights[channel.of["name"]] * (of_sums if channel.summed else of_counts or 1)
-            if not channel.of and (names or None in weights):
-                beside = sum(weights[name] * self.shares[name][1] for name in names)
-                expected[key] = weights.get(None, 0) + beside
+            if shares.keys() & weights:
+                expected[key] = sum(weight * shares.get(name, 0) for name, weight in weights.items())
         for number, (table, weight) in enumerate(channel.plan.workload):
             ask, name = channel.asked.get(number, {}), self.release.domain.name_of(table)
             key = words(ask) if isinstance(ask, str) else (name, repr(sorted(ask.items())))
@@ -377,61 +360,62 @@ class Spec:
         same(f"the number of tables of {channel} is", len(channel.plan.workload), len(expected))
 
     def _numbers(self):
-        """The numbers and the weight of rows, as the spec has them."""
-        entries = [{**entry, "weighing": None} for entry in self.toml.get("amount", [])]
-        weights, self.numbers, self.shares = self.toml.get("weights"), {}, {}
+        """The numbers and the weight of rows, as the spec has them. Of each the parts of a sum's weight that
+        its own channel has, that the rows with a value have, and that the counts of all rows have."""
+        entries, weights = self.toml.get("amount", []), self.toml.get("weights")
+        plan, self.shares = self.held, {}
         names = [entry["name"].lower() for entry in entries]
         taken = [*self.domain.columns(), *(f"{dimension.name}.total" for dimension in self.domain)]
         free = len({*names}) == len(names) and not {*names} & {*map(str.lower, taken)}
         must(free, "the name of a number means something else")
+        entries = [{"weighing": "weighted" if weights and entry.get("weighted", True) else None, **entry}
+                   for entry in entries]
         if weights:
-            for entry in entries:
-                entry["weighing"] = "weighted" if entry.get("weighted", True) else None
-            entries.append({"name": weights["column"], "low": 0, **weights, "weighing": "weight"})
+            entries.append({"name": weights["column"], "low": 0, "weighing": "weight", **weights})
         self.weight = entries[-1]["name"] if weights else None
+        numbers = {entry["name"] for entry in entries}
+        same("the numbers are", {channel.of["name"] for channel in self.release.channels[1:]}, numbers)
+        times = plan.max_rows**plan.power * (2 if plan.neighbours == "substitute" else 1)
         for entry in entries:
-            low, high, name = ratio(entry["low"]), ratio(entry["high"]), entry["name"]
-            must(self.release.of(name), "a number of the spec is in no table")
-            step = Fraction(10) ** 30
+            name, low, high = entry["name"], ratio(entry["low"]), ratio(entry["high"])
+            step, sums = Fraction(10) ** 30, self.release.of(name)
             while "step" not in entry and step * 10 ** (3 if entry.get("square") else 6) > high - low:
                 step /= 10
-            told = {"low": low, "high": high, "step": ratio(entry["step"]) if "step" in entry else step}
-            told |= {key: entry.get(key) for key in ("name", "unit", "description", "weighing")}
-            self.numbers[name] = {**told, "missing": entry.get("missing", "stop")}
-            # The parts of a sum's weight that its own channel has, and that the counts beside it have.
-            zero, most = "from" in self.release.of(name).of, 2 * max(abs(low), abs(high))
-            self.shares[name] = (1, 0) if zero else (((high - low) / most) ** 2, ((high + low) / most) ** 2)
-            low, high = (self.release.of(name, f"rows moved to {end}") for end in ("low", "high"))
-            plan, squares = self.held, self.release.of(name, "sums of squares") is not None
-            times = plan.max_rows ** (2 if plan.noise == "gaussian" else 1)
-            times *= 2 if plan.neighbours == "substitute" else 1
-            wanted = times * scale_within(plan, entry.get("measure_clamping", False))
-            found = [end.plan.blocks[0].scale if end else 0 for end in (low, high)], squares
-            same(f"what is measured of {name} is", found, ([wanted] * 2, entry.get("square", False)))
-        for channel in self.release.channels[1:]:
-            unit = Fraction(1, 10 ** channel.of["places"])
-            found = {key: channel.of.get(key) for key in "name unit description weighing missing".split()}
-            found |= {key: channel.of[key] * unit for key in ("low", "high", "step")}
-            same(f"{channel} are", found, self.numbers.get(channel.of["name"]))
+            step = ratio(entry["step"]) if "step" in entry else step
+            told = {"missing": "stop", **entry, "low": low, "high": high, "step": step}
+            keys, sizes = "name unit description weighing missing".split(), ["low", "high", "step"]
+            found = [sums.of.get(key) for key in keys]
+            found += [Fraction(sums.of[key], 10 ** sums.of["places"]) for key in sizes]
+            same(f"{sums} are", found, [told.get(key) for key in keys + sizes])
+            ends = (self.release.of(name, f"rows moved to {end}") for end in ("low", "high"))
+            scales = [end.plan.blocks[0].scale if end else 0 for end in ends]
+            wanted = [times * scale_within(plan, entry.get("measure_clamping", False))] * 2
+            squares = self.release.of(name, "sums of squares") is not None
+            same(f"what is measured of {name} is", [scales, squares], [wanted, entry.get("square", False)])
+            most = 2 * max(abs(low), abs(high))
+            of_sums, of_counts = ((high - low) / most) ** 2, ((high + low) / most) ** 2
+            self.shares[name] = (of_sums, of_counts, 0 if told["missing"] == "skip" else of_counts)
+            if "from" in sums.of:
+                self.shares[name] = (1, 0, 0)
 
     def _blocks(self, said, channel):
         """Blocks are of the strategy's kind, and those that follow from what is asked, at equal shares where
         the rule is that, and `given` at its own; of a search of tables none tells more."""
         plan, strategy = channel.plan, channel.plan.strategy
-        kinds = {"residual": {"component", "basis"}, "wavelet": {"differences"}, "fourier": {"coefficients"},
-                 "matrix": {"rows"}, "together": {"rows"}, "bases": {"component", "basis"}}
-        kinds, parts = kinds.get(strategy, {"table"}), strategy in "residual bases wavelet fourier".split()
+        parts, told = strategy in "residual bases wavelet fourier".split(), "component basis siblings weights"
+        kinds = {"residual": told, "bases": told + " sums", "wavelet": "differences",
+                 "fourier": "coefficients", "matrix": "rows", "together": "rows"}
         sound = channel is self.release.rows or strategy in "residual queries base bases tables".split()
-        sound &= all(block.kind in kinds for block in plan.blocks)
-        ways = [way for block in plan.blocks for way in block.ways] if strategy != "bases" else []
-        sound &= not any(isinstance(way, blocks.Basis) for way in ways)
+        told = {getattr(way, "name", way) for block in plan.blocks for way in [block.kind, *block.ways]}
+        sound &= told <= set(kinds.get(strategy, "table").split())
         used = not parts or strategy == "bases" or all(plan.told(one) == one for one, _ in plan.workload)
         must(sound and used, "blocks or levels in use are not those of the strategy")
         even = plan.rule == "uniform" and strategy not in ("tables", "given", "together")
         must(not even or alike([*spread(plan)]), "the shares are not equal")
         exact, found = Tables(table for table, _ in channel.exact), [block.table for block in plan.blocks]
         asked = {table for table, _ in plan.workload if not exact.tell(table)}
-        join, column = plan.domain.join(asked), self.release.domain.column
+        # The coarsest table that tells all of these.
+        join, column = tuple(dict(sorted(itertools.chain(*asked))).items()), self.release.domain.column
         of = {tuple(sorted(map(column, share["of"]))): ratio(share["share"]) for share in said}
         wanted = {"base": [join], "queries": asked, "given": of}
         wanted = channel.needed() if parts else wanted.get(strategy, found)
@@ -473,14 +457,12 @@ class Spec:
 
     def _projection(self, said):
         held, plan = self.held, self.release.plan
-        for name in ("budget", "neighbours", "max_rows"):
-            same(f"the plan section's {name} is", getattr(plan, name), getattr(held, name))
-        plain = [plan.strategy, plan.rule, plan.levels] == ["base", "uniform", [[0]] * len(self.domain)]
-        must(plain, "the plan section is not that of a projection")
+        own = [plan.strategy, plan.rule, plan.levels, plan.budget, plan.neighbours, plan.max_rows]
+        plain = ["base", "uniform", [[0]] * len(self.domain), held.budget, held.neighbours, held.max_rows]
+        must(own == plain, "the plan section is not that of a projection")
         usual = {"kind": "dense", "noise": "gaussian", "sparsity": 1000, "queries": 1000, "norm_bound": 0}
         for name, value in usual.items():
-            sealed = held.norm if name == "norm_bound" else getattr(held, name)
-            same(f"the projection's {name} is", sealed, said.get(name, value))
+            same(f"the projection's {name} is", getattr(held, name), said.get(name, value))
         same("the projection's failure is", held.failure, ratio(said.get("failure", "0.01")))
         names = [dimension.name for dimension in self.domain]
         key = [names.index(name) for name in said.get("of", names)]

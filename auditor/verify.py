@@ -7,7 +7,7 @@ from .claims import Claims
 from .container import blake3, check_signature, File
 from .release import Release
 from .domain import Tables
-from .solve import Answers
+from .solve import Solved
 from .spec import Spec, UNREAD
 from .wire import Beyond, must, Refused
 
@@ -33,8 +33,9 @@ class Report:
         said += f", charged in line {account['line']} of its ledger, {account['head']}" if account else ""
         self.say("not checked", "warning", said)
 
-    def say(self, what, outcome, detail):
-        self.checks.append({"what": what, "outcome": outcome, "detail": detail})
+    def say(self, what, outcome, detail, there=True):
+        """An outcome, where there is something that it is of."""
+        self.checks += [{"what": what, "outcome": outcome, "detail": detail}] if there else []
 
     def _try(self, what, check):
         """Whether the check did not fail. It is spoken of only where it did not come to its end."""
@@ -65,33 +66,30 @@ class Report:
         """What needs the manifest alone."""
         file = self.file
         strange = file.strange and f"this format does not know its fields, or not so: {file.strange}"
-        whole = f"canonical, signed by {file.key.line}, and repeats the table"
+        whole = f"canonical, signed by {file.key}, and repeats the table"
         self.say("manifest", "failed" if strange else "passed", strange or whole)
-        known, given = self.manifest["not_private"], self.key and self.key.line
-        if known:
-            self.say("privacy", "failed", "NOT PRIVATE: everybody knows the noise or the key")
-        alike = "passed" if given == file.key.line else "failed" if given or known else "warning"
-        self.say("signer", alike, f"signed by {file.key.line}; the given public key is {given or 'none'}")
+        known = self.manifest["not_private"]
+        self.say("privacy", "failed", "NOT PRIVATE: everybody knows the noise or the key", known)
+        alike = "passed" if self.key == file.key else "failed" if self.key or known else "warning"
+        self.say("signer", alike, f"signed by {file.key}; the given public key is {self.key or 'none'}")
 
     def _sections(self):
         """Whether every section is the one that was signed."""
         whole = True
         for section in self.file.sections:
             what = f"section {section.name or section.tag} {section.index}"
-            if section.name is None:
-                self.say(what, "failed", "nobody can say what it holds")
+            self.say(what, "failed", "nobody can say what it holds", section.name is None)
             whole &= self._try(what, section.read)
-        if whole:
-            self.say("sections", "passed", f"{len(self.file.sections)} sections, every hash as signed")
+        self.say("sections", "passed", f"{len(self.file.sections)} sections, every hash as signed", whole)
         return whole
 
     def _inside(self, release):
         """What the sections hold, and the manifest's claims of it."""
         if not self._try("content", release.empty):
             return
-        unit, rows, claims = self.manifest["privacy"]["unit"], release.held.max_rows, Claims(release)
-        if unit != "row":
-            self.say("rows left out", "warning", f"beyond {rows} of each {unit}; no interval covers them")
+        unit, claims, copies = self.manifest["privacy"]["unit"], Claims(release), release.copies
+        beyond = f"beyond {release.held.max_rows} of each {unit}; no interval covers them"
+        self.say("rows left out", "warning", beyond, unit != "row")
         if self.manifest.get("account"):
             self._passes("account", claims.account)
         else:
@@ -100,29 +98,26 @@ class Report:
         if self._passes("manifest's claims", claims.check):
             self.say("guarantee", "passed", claims.guarantee())
         self.say("measurements", "passed", f"all {sum(map(len, release.rows.values))} noisy integers decode")
-        if release.rows.exact:
-            self.say("exact tables", "warning", f"WITHOUT NOISE: {self.manifest['declared']['invariants']}")
-        if release.zeros:
-            self.say("zeros", "passed", f"empty whatever the data: {'; '.join(release.zeros)}")
+        known = f"WITHOUT NOISE: {self.manifest['declared']['invariants']}"
+        self.say("exact tables", "warning", known, release.rows.exact)
+        self.say("zeros", "passed", f"empty whatever the data: {'; '.join(release.zeros)}", release.zeros)
         if release.truncation:
             self.say("cut units", "passed", f"{release.truncation[1]} units had more rows than count")
         for channel in release.channels[1:]:
             self.say(channel.subject, "passed", f"{sum(map(len, channel.values))} integers of {channel}")
-        if release.copies:
-            copies, called = release.copies, f"{self.file.name}-{release.copies.name}.margins"
+        if copies:
+            called = f"{self.file.name}-{copies.name}.margins"
             self.say("recipient", "passed", f"{copies.name}'s, of {len(copies.recipients)} ({copies.mode})")
-            if self.path.name != called:
-                self.say("file name", "warning", f"the copy was called {called}")
+            self.say("file name", "warning", f"the copy was called {called}", self.path.name != called)
         self._passes("answers", lambda: self._answers(release))
         spec = Spec(release)
         same = self._passes("spec", spec.check)
         if spec.delta is not None:
             self._passes("delta", spec.in_delta)
         for what, tables in ("margins", ["recipient"]), ("targets", ["table", "query"]):
-            if same and any("margin" in entry for name in tables for entry in spec.toml.get(name, [])):
-                self.say(what, "unchecked", "margins are not reckoned anew")
-        if same:
-            self.say("plan", "unchecked", "this program makes no plans; another plan would be no fault")
+            promised = same and any("margin" in entry for name in tables for entry in spec.toml.get(name, []))
+            self.say(what, "unchecked", "margins are not reckoned anew", promised)
+        self.say("plan", "unchecked", "this program makes no plans; another plan would be no fault", same)
 
     def _answers(self, release):
         if release.projection:
@@ -135,6 +130,6 @@ class Report:
             channel.needed()
         # Sums from zero may have no counts beside them.
         channel = next((one for one in release.channels if one.plan.blocks or one.exact), release.rows)
-        told = Answers(release).table((), [True], channel) is not None or release.plan.strategy == "matrix"
+        told = Solved(channel).table((), [True]) is not None or release.plan.strategy == "matrix"
         must(told, "the total does not follow from what was measured")
         return "every table follows from what was measured, and the total is answered, with its variance"

@@ -38,9 +38,6 @@ def utf8(data, what):
         raise Refused(f"{what} is not UTF-8") from None
 
 
-LONG = {251: 2, 252: 4, 253: 8, 254: 16}
-
-
 def ascend(items):
     return all(a < b for a, b in zip(items, items[1:]))
 
@@ -64,8 +61,8 @@ class Wire:
         first = self.byte()
         if first <= 250:
             return first
-        size = LONG.get(first)
-        self.must(size is not None and 8 * size <= bits, "has a malformed number")
+        size = 2 << (first - 251)
+        self.must(8 * size <= bits, "has a malformed number")
         value = int.from_bytes(self.take(size), "little")
         self.must(value > (250 if size == 2 else 2 ** (4 * size) - 1), "has a number written too long")
         return value
@@ -93,6 +90,13 @@ class Wire:
         self.must(count <= len(self.data) - self.at, "has a list longer than the bytes that are left")
         self.must(least <= count <= most, "has a list of too few or too many items")
         return [item() for _ in range(count)]
+
+    def ascending(self, item, least=0):
+        """A list whose items, or what stands first in each, ascend."""
+        found = self.list(item, least)
+        first = [one[0] if isinstance(one, tuple) else one for one in found]
+        self.must(ascend(first), "has a list that does not ascend")
+        return found
 
     def bytes(self):
         """A list of bytes."""
@@ -126,11 +130,6 @@ def decoded(data, what, read, *more):
     found = read(wire, *more)
     wire.must(wire.at == len(data), "has bytes that nothing says what they are")
     return found
-
-
-def least(count):
-    """How many bytes a packed list of `count` values takes at least."""
-    return 1 + (count + 7) // 8 * (count >= 64)
 
 
 ACTS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")

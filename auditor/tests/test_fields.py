@@ -24,8 +24,8 @@ def named(kind):
 
 def compare(schema, name):
     fields = [field for field in SHAPES[name].split() if ":" in field]
-    kinds = {field.partition(":")[0].rstrip("?"): field.partition(":")[2] for field in fields}
-    needed = {field.partition(":")[0] for field in fields if not field.partition(":")[0].endswith("?")}
+    kinds = {one: field.partition(":")[2] for field in fields for one in field.partition(":")[0].rstrip("?").split(",")}
+    needed = {one for field in fields if "?:" not in field for one in field.partition(":")[0].split(",")}
     assert set(kinds) == set(schema["properties"]) and needed == set(schema.get("required", [])), name
     seen = {name}
     for key, inner in schema["properties"].items():
