@@ -130,7 +130,7 @@ fn an_amount_is_no_dimension() {
         let refused = Query::with_quantities(&format!("SELECT {text}"), &town(), &[pay(NoValue::Stop)]);
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains("pay is an amount: rows are not told apart by it"), "{refused}");
-        assert!(refused.contains("MEDIAN wants its column in `bins`"), "{refused}");
+        assert!(refused.contains("MEDIAN wants it in `bins`"), "{refused}");
     }
 }
 
