@@ -26,21 +26,26 @@ NOTHING, CHUNK, KINDS = -60.0, 1 << 13, 64
 
 def has_law(release):
     """Whether a release has a law of its own: tables of one recipient, of units that come and go with one
-    row, whose cells are of few kinds."""
-    plan = release.plan
-    plain = not (release.projection or release.channels[1:] or release.copies or release.truncation)
+    row, whose cells are of few kinds; and rows beyond either end of a number count alike."""
+    plan, ends = release.plan, Counter()
+    plain = not (release.projection or release.copies)
     plain = plain and [plan.noise, plan.neighbours, plan.max_rows] == ["gaussian", "add-remove", 1]
     plain = plain and not any(block.kind == "rows" or block.weighted() for block in plan.blocks)
-    return plain and math.prod(map(len, _told(release)[1])) <= KINDS
+    for channel in release.channels:
+        if channel.moved:
+            ends[channel.of["name"], channel.plan.blocks[0].scale] += 1
+    return plain and all(n == 2 for n in ends.values()) and math.prod(map(len, _told(release)[1])) <= KINDS
 
 
 def _told(release):
-    """How often blocks are measured in which ways with which s², and by dimension the kinds of its cells."""
-    plan, blocks = release.plan, Counter()
-    for number, block in enumerate(plan.blocks):
-        blocks[tuple(block.axes()), float(sum(release.rows.layers(number)))] += 1
+    """How often blocks are measured in which ways, how far a row at an end of its numbers moves what they add
+    up, with which s², and by dimension the kinds of its cells. Nobody is beyond both ends of a number."""
+    plan, blocks = release.plan, Counter(((), 1, float(scale)) for scale in release.cut_layers())
+    for channel in (one for one in release.channels if one.subject != "rows moved to high"):
+        for block in channel.plan.blocks:
+            blocks[tuple(block.axes()), channel.reach, float(block.scale)] += 1
     ways = [{} for _ in release.domain]
-    for axis in {axis for axes, _ in blocks for axis in axes}:
+    for axis in {axis for axes, *_ in blocks for axis in axes}:
         ways[axis[0]][axis] = moved(plan, *axis)
     return blocks, list(map(_kinds, release.domain, ways))
 
@@ -51,12 +56,12 @@ def laws(release):
     blocks, kinds = _told(release)
     for kind in itertools.product(*kinds):
         alike, found = Counter(), Counter()
-        for (axes, variance), times in blocks.items():
-            alike[tuple(sorted(kind[axis[0]][axis] for axis in axes)), variance] += times
-        for (steps, variance), times in alike.items():
+        for (axes, reach, variance), times in blocks.items():
+            alike[tuple(sorted(kind[axis[0]][axis] for axis in axes)), reach, variance] += times
+        for (steps, reach, variance), times in alike.items():
             for chosen in itertools.product(*steps):
                 copies = math.prod(copies for _, copies in chosen)
-                found[math.prod(by for by, _ in chosen), variance] += times * copies
+                found[math.prod((by for by, _ in chosen), start=reach), variance] += times * copies
         yield found
 
 
