@@ -339,7 +339,7 @@ fn millions_of_floats_are_their_texts() {
         let usual = 1075 - 60 + (near & 63);
         let double =
             [bits, bits & !(0x7ff << 52) | usual << 52, (near & 15) << 52 | bits & 1][bits as usize % 3];
-        let short = (bits >> 20 + near % 40) as i64;
+        let short = (bits >> (20 + near % 40)) as i64;
         let decimal = short as f64 / 10f64.powi((near >> 8) as i32 % 8);
         let half = (bits >> 44) as f64 / 2.0;
         let step = (near >> 60) as i64 - 8;

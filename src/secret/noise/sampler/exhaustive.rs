@@ -288,7 +288,7 @@ fn accepted_words_are_a_multiple_of_the_width() {
         let (w, surplus) = (u128::from(sampler.width), u128::from(sampler.surplus));
         let words: u128 = if width <= NARROW { 1 << 16 } else { 1 << 64 };
         assert_eq!(w, u128::from(width));
-        assert!(surplus < w && (words - surplus) % w == 0, "{width}: {surplus}");
+        assert!(surplus < w && (words - surplus).is_multiple_of(w), "{width}: {surplus}");
     }
 }
 
