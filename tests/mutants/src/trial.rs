@@ -1,0 +1,137 @@
+//! Tests, each by its name, and what becomes of some of them in a process of their own.
+
+use crate::tree::Tree;
+use serde_json::Value;
+use std::collections::HashSet;
+use std::fs;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+#[derive(Clone)]
+pub struct Test {
+    pub program: PathBuf,
+    /// The package or the file of tests that the program is.
+    pub of: String,
+    pub name: String,
+}
+
+pub enum End {
+    Passed,
+    /// With the tests that failed, where their program could still say so.
+    Failed(Vec<String>),
+    /// It took much longer than without a change.
+    Endless,
+}
+
+/// Megabytes that a process may ask for, so that a change cannot take the machine.
+const MEMORY: u64 = 6_000;
+
+/// Builds the tests of a tree, and lists them.
+pub fn build(tree: &Tree) -> Vec<Test> {
+    let out = tree.build();
+    assert!(out.status.success(), "the tests do not build, see {}", tree.root.display());
+    let mut tests = Vec::new();
+    for line in String::from_utf8_lossy(&out.stdout).lines() {
+        let message: Value = serde_json::from_str(line).expect("cargo writes JSON");
+        if message["profile"]["test"] != true {
+            continue;
+        }
+        let (Some(program), Some(of)) = (message["executable"].as_str(), message["target"]["name"].as_str())
+        else {
+            continue;
+        };
+        let listed = Command::new(program)
+            .args(["--list", "--format=terse"])
+            .current_dir(&tree.root)
+            .output()
+            .expect("a test program lists its tests");
+        let named = |line: &str| line.strip_suffix(": test").map(str::to_owned);
+        let names: Vec<_> = String::from_utf8_lossy(&listed.stdout).lines().filter_map(named).collect();
+        let ignored = Command::new(program)
+            .args(["--list", "--format=terse", "--ignored"])
+            .output()
+            .expect("a test program lists its tests");
+        let ignored: HashSet<_> =
+            String::from_utf8_lossy(&ignored.stdout).lines().filter_map(named).collect();
+        let names = names.into_iter().filter(|name| !ignored.contains(name));
+        tests.extend(names.map(|name| Test { program: program.into(), of: of.to_owned(), name }));
+    }
+    tests
+}
+
+/// A folder of one worker, where tests leave what they like.
+pub struct Room {
+    tree: PathBuf,
+    folder: PathBuf,
+}
+
+impl Room {
+    pub fn new(tree: &Path, name: usize) -> Room {
+        let folder = tree.with_file_name(format!("room-{name}"));
+        Room { tree: tree.to_owned(), folder }
+    }
+
+    /// Runs some tests of one program, with a change or with a file for what they reach. `seconds` is what they take as a rule.
+    pub fn run(&self, tests: &[&Test], change: (&str, &str), seconds: f64) -> (End, f64) {
+        let _ = fs::remove_dir_all(&self.folder);
+        fs::create_dir_all(&self.folder).expect("a folder can be made");
+        let processor = 4 + (5.0 * seconds) as u64;
+        let limits =
+            format!("ulimit -c 0; ulimit -v {}; ulimit -t {processor}; exec \"$0\" \"$@\"", MEMORY * 1000);
+        let output = fs::File::create(self.folder.join("output")).expect("a file can be made");
+        let mut run = Command::new("sh");
+        run.args(["-c", &limits])
+            .arg(&tests[0].program)
+            .args(["--exact", "--test-threads=1"])
+            .args(tests.iter().map(|test| &test.name));
+        let package = match &tests[0].of[..] {
+            "margins_law" => self.tree.join("law"),
+            "margins_evaluator" => self.tree.join("evaluator"),
+            _ => self.tree.clone(),
+        };
+        // As cargo would (`.cargo/config.toml`).
+        run.env("PROPTEST_RNG_SEED", "1")
+            .env("TMPDIR", &self.folder)
+            .env("RAYON_NUM_THREADS", "2")
+            .env(change.0, change.1)
+            .current_dir(package);
+        run.stdin(Stdio::null()).stdout(output).stderr(Stdio::null()).process_group(0);
+        let began = Instant::now();
+        let mut child = run.spawn().expect("sh runs");
+        // What waits for ever takes no processor time. Others may work on this machine, too.
+        let patience = Duration::from_secs(30 + 4 * processor);
+        let status = loop {
+            if let Some(status) = child.try_wait().expect("a child can be waited for") {
+                break Some(status);
+            }
+            if began.elapsed() > patience {
+                break None;
+            }
+            std::thread::sleep(Duration::from_millis(3));
+        };
+        // What it started, too: the process is the first of a group of its own.
+        if status.is_none_or(|status| !status.success()) {
+            let _ = Command::new("sh")
+                .args(["-c", "kill -9 -- -$0 2>/dev/null", &child.id().to_string()])
+                .status();
+            let _ = child.wait();
+        }
+        let took = began.elapsed().as_secs_f64();
+        const TOO_MUCH_TIME: i32 = 24;
+        let end = match status {
+            Some(status) if status.success() => End::Passed,
+            None => End::Endless,
+            Some(status) if status.signal() == Some(TOO_MUCH_TIME) => End::Endless,
+            Some(_) => {
+                let said = fs::read(self.folder.join("output")).unwrap_or_default();
+                let said = String::from_utf8_lossy(&said).into_owned();
+                let failed =
+                    said.lines().filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"));
+                End::Failed(failed.map(str::to_owned).collect())
+            }
+        };
+        (end, took)
+    }
+}
