@@ -12,18 +12,18 @@ const UNREAD: u32 = u32::MAX;
 static CHOSEN: AtomicU32 = AtomicU32::new(UNREAD);
 static SEEN: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
 
-/// Whether a change is on. It stands in inner loops: one load, as a rule.
+/// Whether a change is on. It stands in inner loops: one load, as a rule, and two while it is written down what is reached.
 #[inline(always)]
 pub fn on(n: u32) -> bool {
     let chosen = CHOSEN.load(Relaxed);
-    chosen == n || (chosen >= RECORDING && read(n))
+    match chosen < RECORDING {
+        true => chosen == n,
+        false => SEEN[n as usize / 64].load(Relaxed) >> (n % 64) & 1 == 0 && read(n),
+    }
 }
 
 #[cold]
 fn read(n: u32) -> bool {
-    if CHOSEN.load(Relaxed) == RECORDING && SEEN[n as usize / 64].load(Relaxed) >> (n % 64) & 1 == 1 {
-        return false;
-    }
     static FILE: OnceLock<Option<File>> = OnceLock::new();
     let file = FILE.get_or_init(|| {
         let path = std::env::var_os("MUTANTS_REACHED")?;

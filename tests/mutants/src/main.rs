@@ -1,10 +1,10 @@
 //! Mutation testing of what the guarantee rests on: all changes are compiled at once, and one is chosen when a test runs.
 //!
-//!     cargo run --manifest-path tests/mutants/Cargo.toml -- [--file PART] [--shard K/N] [--again] [--tests PART] [--most SECONDS] [--law] [--fresh] [--only-report]
+//!     cargo run --manifest-path tests/mutants/Cargo.toml -- [--file PART] [--shard K/N] [--again] [--tests PART] [--most SECONDS] [--alone PACKAGE] [--fresh] [--only-report]
 //!
 //! What was tried before is not tried again, but with `--again` what survived; `--fresh` forgets everything. `--tests` tries only tests whose
-//! names have a part, and finds out anew what they reach: for tests that were just written. `--law` is for the ground
-//! floor with its own tests alone, which is quick. Everything is in `target/mutants`.
+//! names have a part, and finds out anew what they reach: for tests that were just written. `--alone` is for the
+//! changes of a package and its own tests alone, which is quick. Everything is in `target/mutants`.
 
 mod find;
 mod report;
@@ -26,6 +26,7 @@ struct Asked {
     shard: (usize, usize),
     again: bool,
     tests: String,
+    alone: Option<String>,
     /// Seconds of tests that one change may take at most.
     most: f64,
 }
@@ -37,13 +38,20 @@ struct Reach {
 }
 
 fn asked(mut arguments: VecDeque<String>) -> Result<Asked, String> {
-    let mut asked =
-        Asked { file: String::new(), shard: (0, 1), again: false, tests: String::new(), most: 20.0 };
+    let mut asked = Asked {
+        file: String::new(),
+        shard: (0, 1),
+        again: false,
+        alone: None,
+        tests: String::new(),
+        most: 20.0,
+    };
     while let Some(word) = arguments.pop_front() {
         let mut value = || arguments.pop_front().ok_or(format!("{word} needs a value"));
         match &word[..] {
             "--file" => asked.file = value()?,
             "--tests" => asked.tests = value()?,
+            "--alone" => asked.alone = Some(value()?),
             "--again" => asked.again = true,
             "--most" => asked.most = value()?.parse().map_err(|_| "--most SECONDS")?,
             "--shard" => {
@@ -51,7 +59,7 @@ fn asked(mut arguments: VecDeque<String>) -> Result<Asked, String> {
                 let parts = value.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
                 asked.shard = parts.filter(|(k, n)| k < n).ok_or("--shard K/N")?;
             }
-            "--fresh" | "--law" | "--only-report" => {}
+            "--fresh" | "--only-report" => {}
             _ => return Err(format!("{word} is not known")),
         }
     }
@@ -134,6 +142,15 @@ fn keep(path: &Path, all: &HashMap<String, Reach>) {
     fs::write(path, lines.collect::<String>()).expect("a file can be written");
 }
 
+/// The package that a file is in.
+fn package_of(path: &str) -> &'static str {
+    match path.split('/').next() {
+        Some("law") => "margins-law",
+        Some("evaluator") => "margins-evaluator",
+        _ => "margins",
+    }
+}
+
 impl Test {
     /// What it is called among all.
     fn id(&self) -> String {
@@ -142,14 +159,9 @@ impl Test {
 
     /// Whether it stands beside a file.
     fn beside(&self, path: &str) -> bool {
-        let (package, inside) = path.split_once("src/").unwrap_or(("", path));
-        let of = match package {
-            "law/" => "margins_law",
-            "evaluator/" => "margins_evaluator",
-            _ => "margins",
-        };
+        let inside = path.split_once("src/").map_or(path, |(_, inside)| inside);
         let module = inside.trim_end_matches(".rs").trim_end_matches("/mod").replace('/', "::");
-        self.of == of && self.name.starts_with(&module)
+        self.of == package_of(path).replace('-', "_") && self.name.starts_with(&module)
     }
 }
 
@@ -228,14 +240,11 @@ fn try_one(
 fn main() {
     let arguments: VecDeque<String> = std::env::args().skip(1).collect();
     let has = |word: &str| arguments.iter().any(|argument| argument == word);
-    let (fresh, law_alone, only_report) = (has("--fresh"), has("--law"), has("--only-report"));
-    let mut asked = asked(arguments).unwrap_or_else(|why| {
+    let (fresh, only_report) = (has("--fresh"), has("--only-report"));
+    let asked = asked(arguments).unwrap_or_else(|why| {
         eprintln!("{why}");
         std::process::exit(2)
     });
-    if law_alone {
-        asked.file.insert_str(0, if asked.file.starts_with("law/") { "" } else { "law/src/" });
-    }
     let source = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .canonicalize()
@@ -247,7 +256,7 @@ fn main() {
             let _ = fs::remove_file(folder.join(name));
         }
     }
-    let mut tree = Tree::copy(&source, folder.join("tree"), law_alone);
+    let mut tree = Tree::copy(&source, folder.join("tree"), asked.alone.clone());
     println!(
         "{} changes, and {} functions that the compiler runs",
         tree.found.mutants.len(),
@@ -257,8 +266,8 @@ fn main() {
     tree.recall(&unviable);
     let mut outcomes = Outcomes::open(&folder, &source.join("tests/mutants/known.txt"));
     if !only_report {
-        tree.settle(&unviable);
-        let tests = trial::build(&tree);
+        let said = tree.settle(&unviable);
+        let tests = trial::list(&said, &tree);
         let reached = reach(&tests, &tree, &asked);
         let mut reaching: Vec<Vec<(&Test, f64)>> = vec![Vec::new(); tree.found.mutants.len() + 1];
         for test in tests.iter().filter(|test| test.id().contains(&asked.tests)) {
@@ -269,7 +278,9 @@ fn main() {
         let wanted: Vec<(u32, &str)> = numbered
             .map(|(number, mutant)| (number, &mutant.name[..]))
             .filter(|(number, name)| {
-                name.contains(&asked.file) && *number as usize % asked.shard.1 == asked.shard.0
+                name.contains(&asked.file)
+                    && asked.alone.as_deref().is_none_or(|package| package_of(name) == package)
+                    && *number as usize % asked.shard.1 == asked.shard.0
             })
             .filter(|(number, name)| !tree.unviable.contains(number) && outcomes.wanted(name, asked.again))
             .collect();

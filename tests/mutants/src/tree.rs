@@ -34,16 +34,14 @@ const TESTS: [&str; 10] = [
     "--test",
     "cmd",
 ];
-/// The ground floor alone, with its own tests: most changes are there, and most are noticed there.
-const LAW: [&str; 3] = ["-p", "margins-law", "--lib"];
-
 pub struct Tree {
     pub root: PathBuf,
     pub found: Found,
     /// Those that do not compile.
     pub unviable: BTreeSet<u32>,
     files: Vec<Changed>,
-    law_alone: bool,
+    /// The package of which the own tests alone are tried.
+    alone: Option<String>,
 }
 
 struct Changed {
@@ -102,7 +100,7 @@ fn write(path: &Path, bytes: &[u8]) {
 
 impl Tree {
     /// A copy of what git knows of the repository, without changes so far.
-    pub fn copy(from: &Path, root: PathBuf, law_alone: bool) -> Tree {
+    pub fn copy(from: &Path, root: PathBuf, alone: Option<String>) -> Tree {
         let listed =
             Command::new("git").args(["ls-files", "-z"]).current_dir(from).output().expect("git runs");
         let listed = String::from_utf8(listed.stdout).expect("paths are UTF-8");
@@ -127,14 +125,7 @@ impl Tree {
             write(&root.join(path), &[before.as_bytes(), &bytes, after.as_bytes()].concat());
         }
         write(&root.join("law/src/mutant.rs"), include_bytes!("chosen.rs"));
-        Tree { root, found, unviable: BTreeSet::new(), files, law_alone }
-    }
-
-    /// Builds the tests: what cargo says of it.
-    pub fn build(&self) -> std::process::Output {
-        let mut test = self.cargo("test");
-        let test = if self.law_alone { test.args(LAW) } else { test.args(PACKAGES).args(TESTS) };
-        test.arg("--no-run").output().expect("cargo runs")
+        Tree { root, found, unviable: BTreeSet::new(), files, alone }
     }
 
     fn cargo(&self, command: &str) -> Command {
@@ -161,8 +152,9 @@ impl Tree {
         );
     }
 
-    /// Writes the changed files, and leaves out what does not compile until everything does.
-    pub fn settle(&mut self, kept: &Path) {
+    /// Writes the changed files, and leaves out what does not compile until everything does. What
+    /// cargo says of the tests that were built.
+    pub fn settle(&mut self, kept: &Path) -> String {
         loop {
             let mut written = HashMap::new();
             for file in &self.files {
@@ -170,19 +162,23 @@ impl Tree {
                 write(&self.root.join(&file.path), one.text.as_bytes());
                 written.insert(file.path.clone(), one);
             }
+            // Checking is quicker, and misses what only tests turn on.
             let mut check = self.cargo("check");
-            let check = match self.law_alone {
-                true => check.args(LAW),
-                false => {
-                    check.args(PACKAGES).args(["--features=margins/test-seed,margins/faults", "--keep-going"])
-                }
+            let mut test = self.cargo("test");
+            match &self.alone {
+                Some(package) => (check.args(["-p", package, "--lib"]), test.args(["-p", package, "--lib"])),
+                None => (check.args(PACKAGES).arg("--keep-going"), test.args(PACKAGES).args(TESTS)),
             };
-            let out = check.output().expect("cargo runs");
+            let mut out = check.output().expect("cargo runs");
             if out.status.success() {
-                return;
+                out = test.arg("--no-run").output().expect("cargo runs");
+            }
+            let said = String::from_utf8(out.stdout).expect("cargo writes UTF-8");
+            if out.status.success() {
+                return said;
             }
             let mut wrong = BTreeMap::new();
-            for line in String::from_utf8_lossy(&out.stdout).lines() {
+            for line in said.lines() {
                 let message: Value = serde_json::from_str(line).expect("cargo writes JSON");
                 if message["message"]["level"] == "error" {
                     wrong.extend(blamed(&message["message"], &written));
