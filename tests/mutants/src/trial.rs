@@ -7,6 +7,7 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 #[derive(Clone)]
@@ -15,6 +16,29 @@ pub struct Test {
     /// The package or the file of tests that the program is.
     pub of: String,
     pub name: String,
+}
+
+/// The package that a file is in.
+pub fn package_of(path: &str) -> &'static str {
+    match path.split('/').next() {
+        Some("law") => "margins-law",
+        Some("evaluator") => "margins-evaluator",
+        _ => "margins",
+    }
+}
+
+impl Test {
+    /// What it is called among all.
+    pub fn id(&self) -> String {
+        format!("{} {}", self.of, self.name)
+    }
+
+    /// Whether it stands beside a file.
+    pub fn beside(&self, path: &str) -> bool {
+        let inside = path.split_once("src/").map_or(path, |(_, inside)| inside);
+        let module = inside.trim_end_matches(".rs").trim_end_matches("/mod").replace('/', "::");
+        self.of == package_of(path).replace('-', "_") && self.name.starts_with(&module)
+    }
 }
 
 pub enum End {
@@ -140,4 +164,20 @@ impl Room {
         let took = parts.filter_map(part).sum();
         (end, took)
     }
+}
+
+/// Does something to everything, two at a time.
+pub fn together<T: Sync>(all: &[T], folder: &Path, each: impl Fn(&Room, &T) + Sync) {
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for worker in 0..2 {
+            let (next, each) = (&next, &each);
+            scope.spawn(move || {
+                let room = Room::new(folder, worker);
+                while let Some(one) = all.get(next.fetch_add(1, Relaxed)) {
+                    each(&room, one);
+                }
+            });
+        }
+    });
 }
