@@ -1,7 +1,6 @@
 use super::*;
 use crate::answer::Answers;
 use crate::cube::Frame;
-use crate::exact::Rational;
 use crate::plan::{Measure, Plan};
 use crate::planner::Planned;
 use crate::release::packing::{layout, pack};
@@ -423,9 +422,8 @@ fn what_costs_more_than_its_budget_is_not_charged() {
         (done, paid)
     };
     assert!(matches!(charged(cost), (Ok(()), Some(paid)) if paid == cost));
-    let part = Rational::new(1, 1 << 60).unwrap();
-    let less =
-        Rational::new(cost.numerator() * (1 << 60) - cost.denominator(), cost.denominator() << 60).unwrap();
+    let (num, den) = (2 * cost.numerator(), 2 * cost.denominator());
+    let (less, part) = (Rational::new(num - 1, den).unwrap(), Rational::new(1, den).unwrap());
     assert_eq!(less.checked_add(part), Some(cost));
     for budget in [less, Rational::ZERO] {
         let refused = charged(budget);
