@@ -40,10 +40,9 @@ timing rounds="60":
     cargo build --release --locked --quiet
     python3 benches/timing.py target/release/margins --rounds {{rounds}}
 
-# Mutation testing of what the guarantee rests on (.cargo/mutants.toml), a shard of it or of one file: just mutants 0/5 -p margins-law -F law/src/exact.rs
-mutants shard="0/1" *args="--workspace":
-    command -v cargo-mutants >/dev/null || cargo install --locked cargo-mutants
-    cargo mutants --shard {{shard}} --output target {{args}}
+# Mutation testing of what the guarantee rests on: what survives and is not in tests/mutants/known.txt. A part of it: just mutants --file src/ledger --shard 0/5
+mutants *args:
+    cargo run --quiet --locked --manifest-path tests/mutants/Cargo.toml --target-dir target/mutants/tool -- {{args}}
 
 # The R package: R CMD check, and the session in docs/r.md
 r:

@@ -294,6 +294,21 @@ mod tests {
         ] {
             assert!(bad.parse::<Rational>().is_err(), "{bad}");
         }
+        let why = |bad: &str| bad.parse::<Rational>().unwrap_err();
+        assert_eq!(
+            [why("1/0"), why("1/0.0")],
+            [RationalError::ZeroDenominator, RationalError::ZeroDenominator]
+        );
+        assert_eq!(
+            [why("x"), why("1e"), why("1e400")],
+            [RationalError::Syntax, RationalError::Syntax, RationalError::TooLarge]
+        );
+        // The largest and the smallest that 128 bits hold, and the next.
+        assert_eq!([r("1e38").numerator(), r("1e-38").denominator()], [10u128.pow(38); 2]);
+        assert_eq!([why("1e39"), why("1e-39"), why("4e38")], [(); 3].map(|()| RationalError::TooLarge));
+        assert_eq!(r(&u128::MAX.to_string()), Rational::whole(u128::MAX));
+        assert_eq!(why("340282366920938463463374607431768211456"), RationalError::TooLarge);
+        assert_eq!(r("0e-400"), Rational::ZERO);
     }
 
     #[test]
@@ -301,6 +316,17 @@ mod tests {
         let shown = |s: &str| r(s).shown();
         assert_eq!([shown("0.5"), shown("1e-9"), shown("1/3")], ["1/2", "1e-9", "1/3"]);
         assert_eq!(shown("813945766995/4398046511104"), "0.185069841");
+        // A power of ten below 1 has its exponent, from 1/1000 on; what is near one is not one.
+        assert_eq!(
+            [shown("1/1000"), shown("1/100"), shown("1/1001"), shown("3/1000")],
+            ["1e-3", "1/100", "1/1001", "3/1000"]
+        );
+        // Fifteen signs are short enough, sixteen are not.
+        assert_eq!(
+            [shown("1234567/1234568"), shown("12345678/1234567")],
+            ["1234567/1234568", "10.000006480"]
+        );
+        assert_eq!([shown("1/12345678901234"), shown("1e20/3")], ["8.10000e-14", "3.33333e19"]);
     }
 
     #[test]
@@ -342,11 +368,68 @@ mod tests {
         assert_eq!(wide_mul(u128::MAX, u128::MAX), (u128::MAX - 1, 1));
     }
 
+    /// Numbers with runs of ones and zeros, where carries go far.
+    fn wide_numbers() -> Vec<u128> {
+        let runs = |bits: u32| [1u128 << bits, (1 << bits) - 1, u128::MAX << bits, (1 << bits) + 1];
+        let odd = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835u128;
+        let runs = [1, 31, 63, 64, 65, 100, 127].into_iter().flat_map(runs);
+        runs.chain([0, 1, u128::MAX, odd, !odd, odd.rotate_left(64)]).collect()
+    }
+
+    /// The low half is the product modulo 2^128; with that, the product modulo a prime beyond 2^60 gives the high half.
+    #[test]
+    fn wide_products_are_right_modulo_primes() {
+        const PRIMES: [u128; 2] = [(1 << 61) - 1, (1 << 61) - 31];
+        for a in wide_numbers() {
+            for b in wide_numbers() {
+                let (high, low) = wide_mul(a, b);
+                assert_eq!(low, a.wrapping_mul(b), "{a} {b}");
+                for p in PRIMES {
+                    let power = (u128::MAX % p + 1) % p;
+                    let found = (high % p * power + low % p) % p;
+                    assert_eq!(found, a % p * (b % p) % p, "{a} {b}");
+                }
+            }
+        }
+    }
+
+    /// Two ratios compare as their whole parts, and then as the inverses of what is left, the other way round.
+    #[test]
+    fn order_is_that_of_continued_fractions() {
+        fn compare((a, b): (u128, u128), (c, d): (u128, u128)) -> Ordering {
+            match (b, d) {
+                (0, 0) => return Ordering::Equal,
+                (0, _) => return Ordering::Greater,
+                (_, 0) => return Ordering::Less,
+                _ => {}
+            }
+            (a / b).cmp(&(c / d)).then_with(|| compare((d, c % d), (b, a % b)))
+        }
+        let all = wide_numbers();
+        for (i, a) in all.iter().enumerate() {
+            let one = Rational::new(*a, all[(i + 1) % all.len()].max(1)).unwrap();
+            for (j, b) in all.iter().enumerate() {
+                let other = Rational::new(*b, all[(j + 3) % all.len()].max(1)).unwrap();
+                let want = compare((one.num, one.den), (other.num, other.den));
+                assert_eq!(one.cmp(&other), want, "{one} {other}");
+            }
+        }
+    }
+
     #[test]
     fn arithmetic() {
         assert_eq!(r("1/3").checked_add(r("1/6")).unwrap(), r("1/2"));
         assert_eq!(r("2/3").checked_mul(r("9/4")).unwrap(), r("3/2"));
         assert_eq!(r("2/3").checked_div(r("4/9")).unwrap(), r("3/2"));
         assert!(Rational::whole(u128::MAX).checked_add(Rational::ONE).is_none());
+        // What fits in lowest terms does not overflow on the way.
+        let big = 1u128 << 100;
+        let (a, b) = (Rational::new(big, 3).unwrap(), Rational::new(3, big + 1).unwrap());
+        assert_eq!(a.checked_mul(b), Rational::new(big, big + 1));
+        assert_eq!(a.checked_div(a), Some(Rational::ONE));
+        assert_eq!(Rational::ONE.checked_div(Rational::ZERO), None);
+        let fine = Rational::new(1, 1 << 126).unwrap();
+        assert_eq!(fine.checked_add(fine), Rational::new(1, 1 << 125));
+        assert_eq!(fine.checked_add(r("1/7")), None);
     }
 }

@@ -8,7 +8,7 @@ use crate::release::{Kind, Outcome, Release, Writer, claims, wire};
 use crate::secret::Charged;
 use crate::secret::ingest::Means;
 use crate::secret::ingest::Rows;
-use crate::secret::measure::{Copies, exact_tables};
+use crate::secret::measure::{Copies, exact_tables, has_room};
 
 const SPEC: &str = r#"
 name = "shop"
@@ -404,6 +404,46 @@ fn undeclared_exact_tables_do_not_leave() {
         let refused = exact_tables(&data, &spec.cube, &charged, &Spec { exact, ..spec.clone() });
         assert!(matches!(refused, Err(MeasureError::Undeclared)));
     }
+}
+
+/// The cost is held against the budget to the last digit, before anything is charged; what is charged is the cost.
+#[test]
+fn what_costs_more_than_its_budget_is_not_charged() {
+    let spec = spec(SPEC);
+    let plan = planned(&spec).unwrap().plan;
+    let cost = crate::plan::cost::cost(&plan, &Frame::new(&spec.cube, &plan.levels)).unwrap().total;
+    let charged = |budget: Rational| {
+        let mut paid = None;
+        let charge = |cost: Rational| {
+            paid = Some(cost);
+            Ok::<(), std::fmt::Error>(())
+        };
+        let done = Charged::plan(&spec.cube, Plan { budget, ..plan.clone() }, charge).map(|_| ());
+        (done, paid)
+    };
+    assert!(matches!(charged(cost), (Ok(()), Some(paid)) if paid == cost));
+    let (num, den) = (2 * cost.numerator(), 2 * cost.denominator());
+    let (less, part) = (Rational::new(num - 1, den).unwrap(), Rational::new(1, den).unwrap());
+    assert_eq!(less.checked_add(part), Some(cost));
+    for budget in [less, Rational::ZERO] {
+        let refused = charged(budget);
+        assert!(matches!(refused, (Err(MeasureError::OverBudget(c, b)), None) if (c, b) == (cost, budget)));
+    }
+    let refused = Charged::plan(&spec.cube, plan.clone(), |_| Err::<(), _>(std::fmt::Error));
+    assert!(matches!(refused, Err(MeasureError::Sink(_))), "no receipt for what is not charged");
+}
+
+/// Noise so wide that its tail does not fit is refused before anything is charged.
+#[test]
+fn integers_that_might_not_fit_are_refused() {
+    let spec = spec(SPEC);
+    let mut plan = planned(&spec).unwrap().plan;
+    let data: crate::secret::count::Data =
+        Rows::from_codes(&[2, 10], &[vec![0, 1], vec![3, 4]]).unwrap().into();
+    let frame = Frame::new(&spec.cube, &plan.levels);
+    has_room(&data, &plan, &frame).unwrap();
+    plan.rows_mut().measurements[0].scale = Rational::whole(1 << 125);
+    assert!(matches!(has_room(&data, &plan, &frame), Err(MeasureError::TooManyRows(0))));
 }
 
 /// Sections of exact tables that a writer would not make, each properly signed, are refused.

@@ -307,6 +307,65 @@ mod tests {
         }
     }
 
+    /// The masses reach as far as a geometric series says, and not one value further.
+    #[test]
+    fn masses_end_where_what_follows_is_little_enough() {
+        for lose in [1e-2, 1e-6, 1e-13] {
+            for scale in [0.3, 2.0, 9.0] {
+                let reach = masses(&NoiseLaw::DiscreteLaplace { scale }, lose).unwrap().len() as i32 / 2;
+                let q = (-1.0 / scale).exp();
+                let beyond = |reach: i32| 2.0 * q.powi(reach + 1) / (1.0 + q);
+                assert!(beyond(reach) <= lose * (1.0 + 1e-9), "{scale} {lose}");
+                assert!(reach == 0 || beyond(reach - 1) > lose * (1.0 - 1e-9), "{scale} {lose}");
+            }
+            for variance in [0.2, 3.0, 40.0] {
+                let sum: f64 = masses(&NoiseLaw::DiscreteGaussian { variance }, lose).unwrap().iter().sum();
+                assert!(1.0 - sum <= lose + 1e-14, "{variance} {lose}");
+            }
+        }
+        assert_eq!(masses(&NoiseLaw::Uniform { reach: 2.0 }, 0.5).unwrap(), [0.2; 5]);
+    }
+
+    /// Probability is nowhere made and nowhere lost: what is listed and what is said to be left out are one together.
+    #[test]
+    fn what_is_left_out_is_said() {
+        let list = |scale: f64, times: f64| -> Vec<(f64, f64)> {
+            let masses = masses(&NoiseLaw::DiscreteLaplace { scale }, 1e-16).unwrap();
+            let middle = (masses.len() / 2) as f64;
+            masses.iter().enumerate().map(|(i, m)| ((i as f64 - middle) * times, *m)).collect()
+        };
+        let sum = |half: &[(f64, f64)]| half.iter().map(|v| v.1).sum::<f64>();
+        for threshold in [0.0, 1e-6, 1e-3, 2e-2] {
+            let (mut half, other) = (list(1.5, 1.0), list(0.7, 10.0));
+            let products = half.len() * other.len();
+            let mut pairs = products + 5;
+            let left_out = multiply(&mut half, &other, threshold, &mut pairs).unwrap();
+            assert_eq!(pairs, 5);
+            assert!((sum(&half) + left_out - 1.0).abs() < 1e-12, "{threshold}: {left_out}");
+            assert!(half.iter().all(|v| v.1 >= threshold) && (half.len() < products) == (threshold > 0.0));
+            assert!(multiply(&mut half, &other, threshold, &mut pairs).is_none(), "too many products");
+        }
+        let group = |coefficient, copies, noise| Group { coefficient, copies, noise };
+        let groups = [
+            group(1.0, 3, NoiseLaw::DiscreteLaplace { scale: 0.7 }),
+            group(0.5f64.sqrt(), 2, NoiseLaw::DiscreteGaussian { variance: 1.5 }),
+            group(0.3f64.sqrt(), 1, NoiseLaw::Uniform { reach: 4.0 }),
+            group(0.11f64.sqrt(), 1, NoiseLaw::DiscreteLaplace { scale: 1.5 }),
+        ];
+        for lost in [1e-3, 1e-6] {
+            let atoms = Atoms::new(&groups, lost, MOST_PAIRS).unwrap();
+            let listed = sum(&atoms.first) * atoms.second_total;
+            assert!(atoms.lost <= lost && 1.0 - listed <= atoms.lost + 1e-12, "{listed} {}", atoms.lost);
+            assert!((atoms.above(f64::NEG_INFINITY) - listed).abs() < 1e-12);
+            assert_eq!(atoms.above(f64::INFINITY), 0.0);
+            // Nothing leans to a side.
+            for x in [0.1, 1.3, 4.2] {
+                let (above, below) = (atoms.above(x), listed - atoms.above(-x));
+                assert!((above - below).abs() < lost, "{x}: {above} {below}");
+            }
+        }
+    }
+
     /// Doubling against one noise after the other: the same masses, and no more lost than is said.
     #[test]
     fn sums_of_equal_noises() {

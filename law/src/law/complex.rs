@@ -87,3 +87,34 @@ impl Mul for Complex {
         Complex::new(self.re * o.re - self.im * o.im, self.re * o.im + self.im * o.re)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Complex;
+
+    /// Each function undoes another or is made of it; near 0, the first terms of the series decide.
+    #[test]
+    fn functions_belong_together() {
+        let one = Complex::new(1.0, 0.0);
+        let near = |a: Complex, b: Complex| (a - b).norm_sqr() <= 1e-26 * b.norm_sqr();
+        let parts = [0.0, 1e-12, 1e-9, 1e-3, 0.3, 0.49, 0.51, 0.9, 1.0 - 1e-7, 1.0 + 1e-7, 2.5];
+        let both = || parts.into_iter().flat_map(|x| [x, -x]);
+        for z in both().flat_map(|re| both().map(move |im| Complex::new(re, im))) {
+            assert!(near(z.ln_1p().exp(), one + z), "{z:?}");
+            assert!(near(z.exp_m1().ln_1p(), z), "{z:?}");
+            assert!(near(z.exp() * (-z).exp(), one), "{z:?}");
+            assert!(near(z.sinh() + z.sinh(), z.exp_m1() - (-z).exp_m1()), "{z:?}");
+            if z.norm_sqr() > 0.0 {
+                assert!(near(z * z.inverse(), one), "{z:?}");
+            }
+            if z.norm_sqr() < 1e-12 {
+                let half = (z * z).scale(0.5);
+                assert!(near(z.exp_m1(), z + half) && near(z.ln_1p(), z - half), "{z:?}");
+            }
+        }
+        // Half a turn, and a quarter.
+        let turn = Complex::new(0.0, std::f64::consts::PI);
+        assert!((turn.exp() + one).norm_sqr() < 1e-30 && (turn.exp_m1() + one + one).norm_sqr() < 1e-30);
+        assert!((turn.scale(0.5).sinh() - Complex::new(0.0, 1.0)).norm_sqr() < 1e-30);
+    }
+}

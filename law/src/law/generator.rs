@@ -69,3 +69,27 @@ impl Generator {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Generator;
+
+    /// The first numbers of xoshiro256++ from the state 1, 2, 3, 4, as its authors' program and others print them.
+    #[test]
+    fn the_sequence_is_the_published_one() {
+        let mut generator = Generator([1, 2, 3, 4]);
+        let want = [
+            41943041,
+            58720359,
+            3588806011781223,
+            3591011842654386,
+            9228616714210784205,
+            9973669472204895162,
+            14011001112246962877,
+            12406186145184390807,
+            15849039046786891736,
+            10450023813501588000,
+        ];
+        assert_eq!([(); 10].map(|()| generator.next()), want);
+    }
+}
