@@ -95,8 +95,8 @@ fn one(
     if is_of_sums(&quoted, name, cube, amounts) {
         sink.push(
             Diagnostic::at(value.span(), "`sql` asks for sums of an amount")
-                .label("questions are planned for counts")
-                .help("a `[[table]]` with `sum` is for sums, and `ask` in it for their ranges".to_owned()),
+                .label("only counts are planned")
+                .help("a `[[table]]` with `sum` is for sums, `ask` in it for their ranges".to_owned()),
         );
         return None;
     }

@@ -177,7 +177,7 @@ mod tests {
         let length = |c: u128, r: u128| (8192 - r).pow(2) + (c - 1) * r * r;
         let shortest = |c: u128| (0..=8192).map(|r| length(c, r)).min().unwrap();
         assert_eq!(rung_norm(&awkward, 8192), [61, 67, 71].map(shortest).into_iter().max().unwrap());
-        assert_eq!((rung_norm(&awkward, 8192), 8192 * 8192 * 70 / 71), (66_163_679, 66_163_668));
+        assert_eq!((rung_norm(&awkward, 8192), 8192 * 8192 * 70_u128 / 71), (66_163_679, 66_163_668));
         // A power of two, within 1e-4 of the projection's price.
         let rung = rung(vec![97, 89, 83]);
         let m = rung_scale(&rung);
