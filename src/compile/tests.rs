@@ -8,7 +8,7 @@ use crate::release::{Kind, Outcome, Release, Writer, claims, wire};
 use crate::secret::Charged;
 use crate::secret::ingest::Means;
 use crate::secret::ingest::Rows;
-use crate::secret::measure::{Copies, exact_tables, has_room};
+use crate::secret::measure::{Copies, exact_tables};
 
 const SPEC: &str = r#"
 name = "shop"
@@ -431,19 +431,6 @@ fn what_costs_more_than_its_budget_is_not_charged() {
     }
     let refused = Charged::plan(&spec.cube, plan.clone(), |_| Err::<(), _>(std::fmt::Error));
     assert!(matches!(refused, Err(MeasureError::Sink(_))), "no receipt for what is not charged");
-}
-
-/// Noise so wide that its tail does not fit is refused before anything is charged.
-#[test]
-fn integers_that_might_not_fit_are_refused() {
-    let spec = spec(SPEC);
-    let mut plan = planned(&spec).unwrap().plan;
-    let data: crate::secret::count::Data =
-        Rows::from_codes(&[2, 10], &[vec![0, 1], vec![3, 4]]).unwrap().into();
-    let frame = Frame::new(&spec.cube, &plan.levels);
-    has_room(&data, &plan, &frame).unwrap();
-    plan.rows_mut().measurements[0].scale = Rational::whole(1 << 125);
-    assert!(matches!(has_room(&data, &plan, &frame), Err(MeasureError::TooManyRows(0))));
 }
 
 /// Sections of exact tables that a writer would not make, each properly signed, are refused.

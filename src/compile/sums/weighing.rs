@@ -291,7 +291,7 @@ fn what_weights_are_refused() {
     let read = |text: &str| crate::spec::parse(text, std::path::Path::new("shop.toml"), none);
     for (from, to, why) in [
         ("step = 0.01", "step = 0.01\nmissing = \"skip\"", "unknown `missing` `skip`"),
-        ("high = 4", "high = -4", "not below"),
+        ("high = 4", "high = -4", "is not above 0"),
         ("column = \"w\"\nhigh", "high", "needs `column`"),
         ("column = \"w\"\nhigh", "column = [\"w\", \"v\"]\nhigh", "`column` is not text"),
         ("missing = \"zero\"", "missing = \"skip\"", "weights of all rows"),

@@ -162,8 +162,9 @@ fn what_was_refused_has_room() {
 #[test]
 fn answers_are_near_the_rows() {
     let (n, rows) = (30, 3000);
-    let dir = tempfile::tempdir().unwrap();
-    let made = released_from(dir.path(), &by_three(n, "1e6", SQUARE), &text(rows, n));
+    let (dir, key) = (tempfile::tempdir().unwrap(), SigningKey::throw_away().unwrap());
+    let spec = by_three(n, "1e6", SQUARE);
+    let made = released_by(&key, dir.path(), &spec, &text(rows, n));
     let release = Release::open(&made.sealed.path).unwrap();
     assert!(audit::audit(&release, None).unwrap().passed());
     let cube = release.cube().unwrap();
@@ -185,8 +186,8 @@ fn answers_are_near_the_rows() {
         }
     }
     // Two releases of the same rows are better than one.
-    let other = tempfile::tempdir().unwrap();
-    let again = released_from(other.path(), &by_three(n, "1e6", SQUARE), &text(rows, n));
+    let again = Spec { name: "again".into(), ..spec };
+    let again = released_by(&key, dir.path(), &again, &text(rows, n));
     let both = Several::new(vec![answers, Answers::open(&again.sealed.path).unwrap()]).unwrap();
     let joint =
         both.ask("SELECT a, SUM(pay) FROM shop GROUP BY a", &crate::answer::Options::at(0.9)).unwrap();
