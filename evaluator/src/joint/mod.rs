@@ -166,11 +166,12 @@ impl JointLaw {
             return Err(LawError::Method("a projection's errors have no exact law"));
         }
         // What cancels in exact arithmetic leaves a trace in floating point; such a trace is no noise. What counts is how far it moves
-        // the figure: where nodes have weights noises are as wide as their coefficients are small.
-        let reach =
-            |(noise, own): (&Noise, &[f64])| noise.law.std() * own.iter().fold(0.0f64, |m, c| m.max(c.abs()));
-        let most =
-            self.noises().map(reach).fold(0.0, f64::max) * weights.iter().fold(0.0f64, |m, w| m.max(w.abs()));
+        // the figure: where nodes have weights noises are as wide as their coefficients are small. Figures that have no weight here say nothing of that: squares
+        // are larger than sums by any factor.
+        let reach = |(noise, own): (&Noise, &[f64])| {
+            noise.law.std() * own.iter().zip(weights).fold(0.0f64, |m, (c, w)| m.max((c * w).abs()))
+        };
+        let most = self.noises().map(reach).fold(0.0, f64::max);
         let real =
             |t: &Term| t.coefficient.abs() * t.noise.std() > 1e-14 * most || !t.coefficient.is_finite();
         ErrorLaw::new(self.terms(weights).filter(real).collect())
