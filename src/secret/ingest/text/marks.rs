@@ -1,7 +1,7 @@
 //! Where fields and records may end: the separating bytes of a text, found 64 at a time.
 //!
 //! With the processor's comparisons of sixteen bytes where every one has them (x86-64), with ordinary ones elsewhere; both find the
-//! same marks, and the tests hold them against each other. `unsafe` are the call of a function compiled for SSE2, and how it reads sixteen bytes.
+//! same marks, and the tests hold them against each other. `unsafe` are the calls of SSE2, and how it reads sixteen bytes.
 #![allow(unsafe_code)]
 
 /// How many bytes are looked at together: one bit of a word for each.
@@ -58,34 +58,30 @@ fn bits(text: &[u8], base: usize, delimiter: u8) -> u64 {
     }
 }
 
+/// Always in the place of its call, of which each row has several: so nothing here is a call of its own.
 #[cfg(target_arch = "x86_64")]
-#[inline]
+#[inline(always)]
 fn marks(step: &[u8; STEP], delimiter: u8) -> u64 {
-    // SAFETY: the function needs SSE2, which every processor of this architecture has. It is safe code otherwise.
-    unsafe { with_sse2(step, delimiter) }
+    use std::arch::x86_64::{
+        _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
+    };
+    // SAFETY: what is called needs SSE2, which every processor of this architecture has; sixteen bytes are read, wherever they begin, and there are as many.
+    unsafe {
+        let delimiter = _mm_set1_epi8(delimiter.cast_signed());
+        let (feed, carriage) = (_mm_set1_epi8(b'\n'.cast_signed()), _mm_set1_epi8(b'\r'.cast_signed()));
+        let mut word = 0;
+        for (at, bytes) in step.as_chunks::<16>().0.iter().enumerate() {
+            let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
+            let ends = _mm_or_si128(_mm_cmpeq_epi8(bytes, feed), _mm_cmpeq_epi8(bytes, carriage));
+            let found = _mm_or_si128(_mm_cmpeq_epi8(bytes, delimiter), ends);
+            word |= u64::from(_mm_movemask_epi8(found).cast_unsigned()) << (16 * at);
+        }
+        word
+    }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 use portable as marks;
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "sse2")]
-#[inline]
-fn with_sse2(step: &[u8; STEP], delimiter: u8) -> u64 {
-    use std::arch::x86_64::{
-        _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
-    };
-    let [delimiter, feed, carriage] = [delimiter, b'\n', b'\r'].map(|byte| _mm_set1_epi8(byte.cast_signed()));
-    let mut word = 0;
-    for (at, bytes) in step.as_chunks::<16>().0.iter().enumerate() {
-        // SAFETY: sixteen bytes are read, wherever they begin, and there are as many.
-        let bytes = unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) };
-        let ends = _mm_or_si128(_mm_cmpeq_epi8(bytes, feed), _mm_cmpeq_epi8(bytes, carriage));
-        let found = _mm_or_si128(_mm_cmpeq_epi8(bytes, delimiter), ends);
-        word |= u64::from(_mm_movemask_epi8(found).cast_unsigned()) << (16 * at);
-    }
-    word
-}
 
 /// Eight bytes at a time: a byte is 0 exactly where its sum with `0x7f`, without its own highest bit, and itself leave the highest bit
 /// unset; sums of seven bits do not reach into the next byte.
