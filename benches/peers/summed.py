@@ -105,7 +105,7 @@ def report(margins, folder, rows, rounds):
 
 A release of every pair of eight attributes (28 tables) of {rows:,} rows of whole numbers, without and with the sums of two amounts in every table, of the same file:
 [`benches/peers/summed.py`](../benches/peers/summed.py). The best of {rounds}, taken in turns.
-Counts alone leave the columns of both amounts unread; with sums their cells are read, moved to their bounds and rounded. Of Parquet, whose codes of few bits are quick to count, two columns of many values are most of the work.
+Counts alone leave the columns of both amounts unread; with sums their cells are read, moved to their bounds and rounded. Of Parquet, whose codes of few bits are quick to count, two columns of many values are more than a third of the work.
 
 | file | | processor s | peak MB |
 |---|---|---|---|
