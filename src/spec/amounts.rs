@@ -7,7 +7,7 @@ use super::read::{self, Fields, Value};
 use super::suggest;
 use super::types::{AmountSpec, MOST_FACTORS, Privacy};
 use crate::cube::{Cuboid, MOST_PLACES, MOST_STEPS, MeasuredFrom, NoValue, Quantity, Weighing};
-use crate::exact::Rational;
+use crate::exact::{Rational, gcd};
 use crate::plan::{Asks, Measure, Table, Target};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -437,11 +437,7 @@ fn wrong(
     let (low, high, own) = (i128::from(quantity.low), i128::from(quantity.high), i128::from(quantity.step));
     if low % own != 0 || high % own != 0 {
         // The largest step that both are multiples of, if it is none of too many.
-        let (mut fits, mut rest) = (low.abs(), high.abs());
-        while rest != 0 {
-            (fits, rest) = (rest, fits % rest);
-        }
-        let fits = fits.max(1);
+        let fits = gcd(low.unsigned_abs(), high.unsigned_abs()).max(1) as i128;
         let shown = |digits: i128| digits as f64 / 10f64.powi(quantity.places.into());
         let such = match (high - low) / fits <= i128::from(MOST_STEPS) {
             true => format!(", such as {}", shown(fits)),

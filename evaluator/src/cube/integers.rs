@@ -62,10 +62,10 @@ impl Integer for i128 {
         let narrow: Option<Vec<i64>> = values.iter().map(|&v| i64::try_from(v).ok()).collect();
         match narrow {
             Some(narrow) => Some(narrow.into()),
-            None => values
-                .iter()
-                .all(|v| v.unsigned_abs() < <i128 as Integer>::MOST || *v == -(1 << 126))
-                .then_some(Integers(Held::Wide(values))),
+            None => {
+                let most = <i128 as Integer>::MOST as i128;
+                values.iter().all(|v| (-most..most).contains(v)).then_some(Integers(Held::Wide(values)))
+            }
         }
     }
 }
