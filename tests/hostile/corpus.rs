@@ -765,6 +765,16 @@ pub(crate) fn corpus(key: &Key) -> Vec<Case> {
         made.plan.workload = vec![(vec![(0, 1), (1, 2)], WHOLE), (vec![(1, 1)], WHOLE)];
         made.plan.measurements[0].0 = table(&[(0, 1), (1, 2)]);
         made.exact = vec![exact(&[(1, 1)], &packed(1, &[0, 0]))];
+        made.then.push(|file| file.manifest["format"] = 2.into());
+        made
+    });
+    add("a table of a level not in use in a file of the first version", "format 1 has no tables", {
+        let mut made = good();
+        made.domain[1].levels.insert(0, level("half", 2, vec![0, 0]));
+        made.domain[1].levels[1].parents = vec![0, 0, 1];
+        made.plan.levels[1] = vec![0, 2];
+        made.plan.workload = vec![(vec![(0, 1), (1, 2)], WHOLE), (vec![(1, 1)], WHOLE)];
+        made.plan.measurements[0].0 = table(&[(0, 1), (1, 2)]);
         made
     });
     add("exact table that does not exist", "cuboid does not exist", sure(exact(&[(0, 9)], &counts)));

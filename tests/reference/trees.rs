@@ -299,8 +299,8 @@ fn plans_keep_what_they_promise() {
         assert!(planned.cost.total <= plan.budget);
         assert!(planned.cost.total.to_f64() > plan.budget.to_f64() * (1.0 - 1e-6));
         if let Some(proof) = planned.certificate.filter(|_| is_weighted(&planned)) {
-            let total = planned.prediction.weighted_total;
-            assert!((proof.value / total - 1.0).abs() < 0.01, "{seed}: {} is not {total}", proof.value);
+            let score = planned.score(&request);
+            assert!((proof.value / score - 1.0).abs() < 0.01, "{seed}: {} is not {score}", proof.value);
             for (of, bound) in proof.wider.into_iter().flatten() {
                 assert!(bound <= proof.value * 1.01, "{seed}: {of} {bound} {}", proof.value);
                 bounds += 1;

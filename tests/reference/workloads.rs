@@ -221,7 +221,9 @@ fn optimal_is_never_worse() {
         for c in &all {
             let Ok(p) = &c.outcome else { continue };
             let (score, best) = (p.score(&r), auto.score(&r));
-            assert!(c.vast || best <= score * (1.0 + 1e-9), "round {round}: {:?} {best} {score}", c.measure);
+            // Rows over all cells are taken where they save half a percent.
+            let worth = if c.measure == Measure::Together { 5e-3 } else { 1e-9 };
+            assert!(c.vast || best <= score * (1.0 + worth), "round {round}: {:?} {best} {score}", c.measure);
             let other = all.iter().find(|o| o.measure == c.measure && o.budgets == BudgetRule::Uniform);
             if let Some(Ok(uniform)) = other.map(|o| &o.outcome)
                 && c.budgets == BudgetRule::Optimal

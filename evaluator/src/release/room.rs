@@ -2,7 +2,7 @@
 
 use super::packing::{Layout, layout};
 use super::{FIRST_FORMAT, Kind, Release, ReleaseError};
-use crate::cube::{Cube, Frame};
+use crate::cube::{Cube, Frame, Level};
 use crate::plan::limits::{cells, least_bytes};
 use crate::plan::{Block, Form, Measurement, Plan};
 
@@ -23,9 +23,15 @@ impl Release {
     pub(crate) fn framed(&self, cube: &Cube) -> Result<Framed, ReleaseError> {
         let (mut plan, frame) = super::wire::decode_framed(&self.section(Kind::Plan, 0)?, cube)?;
         let weighted = |m: &Measurement| matches!(&m.block, Block::Based(b) if b.is_weighted());
-        if self.manifest().format == FIRST_FORMAT && plan.rows().measurements.iter().any(weighted) {
-            let why = "format 1 has no weights of nodes".into();
-            return Err(ReleaseError::Invalid { what: "the plan", why });
+        let first = |why: &str| Err(ReleaseError::Invalid { what: "the plan", why: why.into() });
+        if self.manifest().format == FIRST_FORMAT {
+            if plan.rows().measurements.iter().any(weighted) {
+                return first("format 1 has no weights of nodes");
+            }
+            let used = |at: Level| plan.levels[at.dimension].iter().any(|&l| usize::from(l) == at.level);
+            if !plan.rows().workload.iter().all(|table| table.cuboid.iter().all(used)) {
+                return first("format 1 has no tables of levels that are not in use");
+            }
         }
         if self.count(Kind::Workload) > 0 {
             super::wire::decode_workload(&self.section(Kind::Workload, 0)?, &mut plan, cube)?;

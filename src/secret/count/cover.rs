@@ -20,11 +20,11 @@ fn most(added: usize) -> usize {
     TOGETHER / (8 * added).max(4)
 }
 
-/// The bytes that a cell takes while it is counted: for each thread a narrow count and what else rows add up to, nearly always in fewer words, and all of them
-/// together.
+/// The bytes that a cell takes at most while it is counted: for each thread a narrow count, or a word for it and for each thing else that rows add up to (nearly
+/// always fewer), and all of them together.
 pub(super) fn of_cell(added: usize, threads: usize) -> u64 {
-    let (added, threads) = (added as u64, threads as u64);
-    (4 + 8 * added) * threads + 8 + 8 * added
+    let (all, threads) = (8 * (added as u64 + 1), threads as u64);
+    if added == 0 { 4 * threads + all } else { all * threads + all }
 }
 
 /// The bytes that tables take while they are counted.
