@@ -198,8 +198,12 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
 
 /// Prints a reply but for why it is refused.
 fn output_of(asker: &Asker, reply: &Reply) -> Outcome {
+    let stands = reply.released.as_ref().map_or("nothing was spent".into(), |r| {
+        format!("{} is made, charged and whole", output::path(&r.sealed.path))
+    });
     if asker.args.json {
-        return output::json(&(render::json(&reply.table, &about(asker, reply))? + "\n"));
+        let text = render::json(&reply.table, &about(asker, reply))? + "\n";
+        return output::done(output::json(&text), &stands);
     }
     if reply.refused.is_some() {
         return Ok(());
@@ -214,11 +218,8 @@ fn output_of(asker: &Asker, reply: &Reply) -> Outcome {
             output::path(&r.sealed.path)
         ),
     };
-    output::print(&format!(
-        "{}\n{spent}{}",
-        render::table_within(&reply.table, terminal::width()),
-        account::text(&asker.chain)
-    ))
+    let table = render::table_within(&reply.table, terminal::width());
+    output::done(output::print(&format!("{table}\n{spent}{}", account::text(&asker.chain))), &stands)
 }
 
 /// What JSON says beside the answer.
