@@ -49,7 +49,67 @@ pub fn write(path: &Path, text: &str) -> io::Result<()> {
         file.sync_all()?;
         fs::rename(&part, &path)
     };
-    written().inspect_err(|_| drop(fs::remove_file(&part)))
+    written().inspect_err(|_| drop(fs::remove_file(&part)))?;
+    settle(&path)
+}
+
+/// Writes a file whose name nobody has: it has its name only once it is whole and on the disk, and what fails leaves nothing. A private one is its owner's alone.
+#[cfg(feature = "compile")]
+pub fn write_new(path: &Path, text: &str, private: bool) -> io::Result<()> {
+    let mut file = unnamed(path, private)?;
+    io::Write::write_all(&mut file, text.as_bytes())?;
+    named(file, path, false)?;
+    sync_folder(path).inspect_err(|_| drop(fs::remove_file(path)))
+}
+
+/// A file without its name yet, in the folder where it will stand: it vanishes unless it is given that. Unless it is private, all may read it whom the process's
+/// files are for, a web server for instance.
+#[cfg(feature = "compile")]
+pub fn unnamed(path: &Path, private: bool) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".margins.").suffix(".part");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(if private { 0o600 } else { 0o666 }));
+    builder.tempfile_in(folder_of(path))
+}
+
+/// Gives a file its name, once all of it is on the disk; [`settle`] waits for the name.
+#[cfg(feature = "compile")]
+pub fn named(file: tempfile::NamedTempFile, path: &Path, replace: bool) -> io::Result<()> {
+    file.as_file().sync_all()?;
+    let done = if replace { file.persist(path) } else { file.persist_noclobber(path) };
+    done.map(drop).map_err(|e| e.error)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Waits until the name of a file that is there is on the disk, too.
+pub fn settle(path: &Path) -> io::Result<()> {
+    let said = |e| format!("it has its name, but its folder could not be put on the disk: {e}");
+    sync_folder(path).map_err(|e| io::Error::new(e.kind(), said(e)))
+}
+
+/// On Unix a new name is only safe when its folder is; elsewhere folders cannot be opened. A folder that cannot be put on the disk at all, as on some network
+/// drives, is left to the system.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    if cfg!(not(unix)) {
+        return Ok(());
+    }
+    match File::open(folder_of(path)).and_then(|folder| folder.sync_all()) {
+        Err(e) if matches!(e.kind(), InvalidInput | PermissionDenied | Unsupported) => Ok(()),
+        done => done,
+    }
+}
+
+/// Makes a folder, and those that it is in, where they are not there; their names are on the disk then.
+pub fn folders(path: &Path) -> io::Result<()> {
+    let absent = path.ancestors().filter(|folder| !folder.as_os_str().is_empty());
+    let absent: Vec<&Path> = absent.take_while(|folder| !folder.exists()).collect();
+    fs::create_dir_all(path)?;
+    absent.into_iter().try_for_each(settle)
 }
 
 /// Where a file is until it is whole.
@@ -64,13 +124,10 @@ fn part(path: &Path) -> PathBuf {
 #[cfg(feature = "compile")]
 pub fn writable(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            match folder.is_none_or(Path::exists) {
-                true => Ok(()),
-                false => Err(io::Error::new(io::ErrorKind::NotFound, "its folder does not exist")),
-            }
-        }
+        Err(e) if e.kind() == io::ErrorKind::NotFound => match folder_of(path).exists() {
+            true => Ok(()),
+            false => Err(io::Error::new(io::ErrorKind::NotFound, "its folder does not exist")),
+        },
         found => regular(&found?),
     }
 }
@@ -165,6 +222,33 @@ mod tests {
         assert_eq!(text(&path, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
         assert_eq!(text(dir.path(), 5).unwrap_err().kind(), io::ErrorKind::IsADirectory);
         assert_eq!(open(&dir.path().join("b")).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    /// A name that is taken keeps what it has, a link to nowhere included; a private file is so from the first.
+    #[cfg(unix)]
+    #[test]
+    fn new_files_take_no_name_that_is_taken() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let (path, link) = (dir.path().join("a"), dir.path().join("link"));
+        write_new(&path, "1", true).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        std::os::unix::fs::symlink(dir.path().join("nowhere"), &link).unwrap();
+        for taken in [&path, &link] {
+            assert_eq!(write_new(taken, "2", false).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        }
+        assert_eq!((fs::read(&path).unwrap(), fs::read_dir(dir.path()).unwrap().count()), (b"1".into(), 2));
+    }
+
+    #[test]
+    fn folders_are_made_with_those_that_they_are_in() {
+        let dir = tempfile::tempdir().unwrap();
+        let deep = dir.path().join("a/b/c");
+        folders(&deep).unwrap();
+        folders(&deep).unwrap();
+        assert!(deep.is_dir());
+        settle(&deep.join("not there")).unwrap();
+        assert!(settle(&dir.path().join("nowhere/file")).is_err());
     }
 
     /// Told by its first bytes, with what to do; a table of text is none of them.

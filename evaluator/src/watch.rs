@@ -155,7 +155,7 @@ impl Watch {
             absent.take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
         made.reverse();
         self.whole(|| {
-            std::fs::create_dir_all(path)?;
+            crate::files::folders(path)?;
             lock(&self.0.ending).folders.extend(made.iter().cloned());
             Ok(Folders { watch: self.clone(), made })
         })

@@ -198,8 +198,12 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
 
 /// Prints a reply but for why it is refused.
 fn output_of(asker: &Asker, reply: &Reply) -> Outcome {
+    let stands = reply.released.as_ref().map_or("nothing was spent".into(), |r| {
+        format!("{} is made, charged and whole", output::path(&r.sealed.path))
+    });
     if asker.args.json {
-        return output::json(&(render::json(&reply.table, &about(asker, reply))? + "\n"));
+        let text = render::json(&reply.table, &about(asker, reply))? + "\n";
+        return output::done(output::json(&text), &stands);
     }
     if reply.refused.is_some() {
         return Ok(());
@@ -214,11 +218,8 @@ fn output_of(asker: &Asker, reply: &Reply) -> Outcome {
             output::path(&r.sealed.path)
         ),
     };
-    output::print(&format!(
-        "{}\n{spent}{}",
-        render::table_within(&reply.table, terminal::width()),
-        account::text(&asker.chain)
-    ))
+    let table = render::table_within(&reply.table, terminal::width());
+    output::done(output::print(&format!("{table}\n{spent}{}", account::text(&asker.chain))), &stands)
 }
 
 /// What JSON says beside the answer.
@@ -289,19 +290,17 @@ impl<'a> Asker<'a> {
     fn look(&mut self) -> Outcome {
         self.next = self.free();
         let (mut there, mut fresh) = (BTreeMap::new(), BTreeMap::new());
-        for file in account::files(&self.args.out) {
-            let Ok(blake3) = crate::files::open(&file).and_then(hash) else { continue };
-            let known = self.there.remove(&file).filter(|known| known.blake3 == blake3);
-            let Some(now) = known.or_else(|| {
-                // What cannot be opened was not sealed here, or is being written.
-                let release = Release::open(&file).ok()?;
-                let (blake3, manifest) = (release.blake3().ok()?, release.manifest().clone());
-                fresh.insert(file.clone(), release);
-                Some(There { blake3, manifest })
-            }) else {
-                continue;
-            };
-            there.insert(file, now);
+        for file in account::files(&self.args.out).map_err(failure)? {
+            let read = crate::files::open(&file).and_then(hash);
+            let Some(blake3) = account::readable(&file, read).map_err(failure)? else { continue };
+            if let Some(known) = self.there.remove(&file).filter(|known| known.blake3 == blake3) {
+                there.insert(file, known);
+            } else if let Some(release) = account::opened(&file).map_err(failure)? {
+                let read = release.blake3();
+                let Some(blake3) = account::readable(&file, read).map_err(failure)? else { continue };
+                there.insert(file.clone(), There { blake3, manifest: release.manifest().clone() });
+                fresh.insert(file, release);
+            }
         }
         self.there = there;
         // After the files: what is charged while they are opened is none of them.

@@ -108,22 +108,27 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
         if let Some((path, _)) = files.clone().find(|(path, _)| path.exists()) {
             return Err(there(path));
         }
+        let mut written: Vec<&Path> = Vec::new();
         for (path, text) in files {
-            let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
-            file.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()))
-                .map_err(|e| output::cannot_write(path, &e))?;
+            crate::files::write_new(path, text, false).map_err(|e| {
+                // Lists without their spec would be in the way of the next try.
+                written.iter().for_each(|path| drop(std::fs::remove_file(path)));
+                output::cannot_write(path, &e)
+            })?;
+            written.push(path);
         }
         Ok(())
     })?;
     if args.json {
         let lists: Vec<String> = lists.iter().map(|(path, _)| path.display().to_string()).collect();
-        return json(serde_json::json!({ "wrote": out.display().to_string(), "lists": lists }));
+        return output::wrote(json(
+            serde_json::json!({ "wrote": out.display().to_string(), "lists": lists }),
+        ));
     }
     let lists: String =
         lists.iter().map(|(path, _)| format!("wrote {}, a list of areas\n", output::path(path))).collect();
-    output::print(&format!(
-        "{lists}wrote {}: check every line marked \"confirm\", set `confirmed = true` below it, then\n  margins plan {}\n",
-        output::path(out),
+    output::wrote(output::print(&format!(
+        "{lists}wrote {0}: check every line marked \"confirm\", set `confirmed = true` below it, then\n  margins plan {0}\n",
         output::path(out)
-    ))
+    )))
 }

@@ -32,17 +32,18 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let public = args.out.with_extension("pub");
     let texts = keys::keygen(passphrase.as_ref().map(|p| p.as_str()))?;
     watch.whole(|| texts.write(&args.out, &public))?;
+    let done = |printed| output::done(printed, "both keys are made and whole");
     if args.json {
         let files = serde_json::json!({ "secret_key": args.out.display().to_string(), "public_key": public.display().to_string() });
-        return output::json(&(files.to_string() + "\n"));
+        return done(output::json(&(files.to_string() + "\n")));
     }
-    output::print(&format!(
+    done(output::print(&format!(
         "secret key  {}  keep it secret; without it nobody can sign as you\npublic key  {}  publish it\n\nSign a release:   margins release SPEC --key {}\nCheck a release:  margins verify FILE --pubkey {}\n",
         output::path(&args.out),
         output::path(&public),
         output::path(&args.out),
         output::path(&public)
-    ))
+    )))
 }
 
 fn ask_new() -> Result<Zeroizing<String>, Failure> {

@@ -54,12 +54,12 @@ pub(super) fn run(args: &Args) -> Outcome {
     };
     let key = signing::key(path)?;
     // Who lost the list has lost what it revoked, and a new one would let those keys sign again.
-    let owner = args.folder.join("list.pub");
-    if there.is_none() && owner.symlink_metadata().is_ok() {
+    let left = ["list.pub", "keys.json"].map(|name| args.folder.join(name));
+    if let Some(left) = left.iter().find(|path| there.is_none() && path.symlink_metadata().is_ok()) {
         return Err(Failure::Message(format!(
-            "{} is there, and the list is not. Put keys.json and its signature back: a new list would not know what the old one revoked. If there never was \
-             one, delete list.pub",
-            output::path(&owner)
+            "{0} is there, and the list is not whole. Put list.pub, keys.json and its signature back: a new list would not know what the old one revoked. If \
+             there never was one, delete {0}",
+            output::path(left)
         )));
     }
     if let Some((_, owner)) = there.as_ref().filter(|(_, owner)| *owner != key.public_key()) {
@@ -82,9 +82,21 @@ pub(super) fn run(args: &Args) -> Outcome {
     }
     change(&mut list, args, &key.public_key())?;
     list.sound().map_err(Failure::Message)?;
-    std::fs::create_dir_all(&args.folder).map_err(|e| output::about(&args.folder, &e))?;
-    list.write(&args.folder, &key).map_err(about)?;
-    output::print(&shown(&list, &key.public_key()))
+    crate::files::folders(&args.folder).map_err(|e| output::about(&args.folder, &e))?;
+    list.write(&args.folder, &key).map_err(|e| unwritten(args, &list, &e))?;
+    output::done(output::print(&shown(&list, &key.public_key())), "the new list is there, and signed")
+}
+
+/// Why a list is not written, and which one is there.
+fn unwritten(args: &Args, list: &KeyList, why: &ReleaseError) -> Failure {
+    let stands = match KeyList::read(&args.folder) {
+        Ok((there, _)) if there == *list => {
+            "the new list is there, but not finished. Before you publish it, sign it again: the same command with --key alone"
+        }
+        Ok(_) => "the list that was there is as it was",
+        Err(_) => "no list can be read there",
+    };
+    Failure::Message(format!("cannot write {}: {why}\n{stands}", output::path(&args.folder)))
 }
 
 /// What the options say of keys; `owner` signs lists.

@@ -166,12 +166,13 @@ fn bind(init: &Init) -> Outcome {
     reserved("the dataset's id", &init.id).map_err(|e| Failure::Message(e.to_string()))?;
     let ledger = Ledger::at(&path, &init.id).map_err(failed)?;
     ledger.bind(bound, &super::today()).map_err(failed)?;
-    output::print(&format!(
+    let text = format!(
         "{}\nall releases of `{}` together may spend {}\nthe next charge signs this bound\n",
         output::path(&path),
         init.id,
         account::bound(&bound)
-    ))
+    );
+    output::done(output::print(&text), "the ledger is there, with its bound")
 }
 
 /// The ledgers of the working folder.

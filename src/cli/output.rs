@@ -75,6 +75,19 @@ pub(crate) fn say_coloured(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", crate::visible::visible_coloured(text));
 }
 
+/// What was done stays done where it cannot be printed, which is said: nobody should do it twice, or be charged twice.
+pub(super) fn done(printed: Outcome, what: &str) -> Outcome {
+    printed.map_err(|failure| match failure {
+        Failure::Message(why) => Failure::Message(format!("{why}\n{what}")),
+        failure => failure,
+    })
+}
+
+/// The same of files that were written.
+pub(super) fn wrote(printed: Outcome) -> Outcome {
+    done(printed, "what was asked for is written")
+}
+
 /// Whether nobody reads any more what is printed: long answers may stop.
 pub(crate) fn gone() -> bool {
     GONE.load(Ordering::Relaxed)
@@ -91,7 +104,7 @@ fn write(text: &str) -> Outcome {
             GONE.store(true, Ordering::Relaxed);
             Ok(())
         }
-        Err(e) => Err(Failure::Message(format!("cannot write: {e}"))),
+        Err(e) => Err(Failure::Message(format!("cannot write to standard output: {e}"))),
     }
 }
 
@@ -218,16 +231,6 @@ pub fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
         out.push_str(&line(row.iter().map(AsRef::as_ref).collect()));
     }
     out
-}
-
-/// A file without its name yet, in the folder where it will stand: it vanishes unless it is given that. All may read it whom the process's files are for, a web
-/// server for instance.
-pub(super) fn unnamed(path: &Path) -> std::io::Result<tempfile::NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".margins.").suffix(".part");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(".")))
 }
 
 /// Why a file cannot be written, with its name.

@@ -98,14 +98,11 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let length = written.map_err(|e| cannot("write", &args.out, &e))?;
     if args.json {
         let said = serde_json::json!({ "wrote": args.out.display().to_string(), "bytes": length, "release": args.file.is_some() });
-        return output::json(&(said.to_string() + "\n"));
+        return output::wrote(output::json(&(said.to_string() + "\n")));
     }
     let with = if args.file.is_some() { "the release inside" } else { "room for a release" };
-    output::print(&format!(
-        "wrote {}: {} bytes, with {with}\n",
-        output::path(&args.out),
-        output::grouped(length)
-    ))
+    let (page, length) = (output::path(&args.out), output::grouped(length));
+    output::wrote(output::print(&format!("wrote {page}: {length} bytes, with {with}\n")))
 }
 
 /// Whether a file's name is that of a page.
@@ -173,7 +170,7 @@ fn checked(file: &Path, key: Option<&str>, unverified: bool, watch: &Watch) -> R
 
 /// Writes the page beside its place, then renames it: no reader sees half of one.
 fn write(args: &Args, before: &str, attributes: &str, after: &str) -> std::io::Result<u64> {
-    let mut out = BufWriter::new(output::unnamed(&args.out)?);
+    let mut out = BufWriter::new(crate::files::unnamed(&args.out, false)?);
     out.write_all(before.as_bytes())?;
     let (open, close) = SLOT.split_at(SLOT.len() - 1);
     out.write_all(open.as_bytes())?;
@@ -194,7 +191,8 @@ fn write(args: &Args, before: &str, attributes: &str, after: &str) -> std::io::R
     out.write_all(after.as_bytes())?;
     let done = out.into_inner().map_err(|e| e.into_error())?;
     let length = done.as_file().metadata()?.len();
-    done.persist(&args.out).map_err(|e| e.error)?;
+    crate::files::named(done, &args.out, true)?;
+    crate::files::settle(&args.out)?;
     Ok(length)
 }
 

@@ -112,12 +112,16 @@ pub(crate) fn run(args: &Args, watch: &Watch) -> Outcome {
     }
     let tried =
         args.records.as_ref().map(|what| records::tried(&planned, what, args.seed(), watch)).transpose()?;
-    if args.json {
+    let printed = if args.json {
         print_json(&planned, tried.as_ref())
     } else {
         let text = to_text_with(&planned, (args.compare, args.all))?;
         output::print(&(text + &tried.map_or(String::new(), |tried| tried.text())))
+    };
+    if args.svg.is_some() || args.curve.is_some() {
+        return output::done(printed, "the picture is written");
     }
+    printed
 }
 
 impl Args {

@@ -95,7 +95,8 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
         None => args.rows.given(&spec, options)?,
     };
     let made = spec.release(args.signing.of(options)).map_err(failure)?;
-    if args.json { output::json(&json(&made)) } else { output::print(&text(&made)) }
+    let printed = if args.json { output::json(&json(&made)) } else { output::print(&text(&made)) };
+    output::done(printed, "the release is made, charged and whole")
 }
 
 /// What was done, as JSON.

@@ -5,7 +5,8 @@ use crate::audit;
 use crate::release::trusted::{Trusted, further_paths};
 use crate::release::{Release, ReleaseError};
 use crate::watch::Watch;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 /// Sign a release as a second person.
 ///
@@ -42,25 +43,29 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
             key.public_key()
         )));
     }
-    let Some(path) = further_paths(&args.file).find(|path| path.symlink_metadata().is_err()) else {
-        return Err(Failure::Message("nine signatures are beside this release, and no more are read".into()));
-    };
     let manifest = release.manifest();
     let comment = format!("margins release {}, blake3 {}", manifest.about.name, report.blake3);
     let text = key.sign(crate::files::open(&args.file)?, &comment)?;
     // What was verified is what was signed: the name may have changed hands meanwhile.
-    if Trusted::given(&[key.public_key()])?.signs(&release, &text)? {
-        watch.whole(|| crate::files::write(&path, &text)).map_err(|e| output::about(&path, &e))?;
-    } else {
+    if !Trusted::given(&[key.public_key()])?.signs(&release, &text)? {
         return Err(Failure::Message(format!(
             "{} has just changed: nothing is signed",
             output::path(&args.file)
         )));
     }
-    output::print(&format!(
-        "blake3    {}\nsigned    by {}\nwrote     {}\n",
-        report.blake3,
-        key.public_key(),
-        output::path(&path)
-    ))
+    let path = watch.whole(|| named(&args.file, &text))?;
+    let wrote = output::path(&path);
+    let text = format!("blake3    {}\nsigned    by {}\nwrote     {wrote}\n", report.blake3, key.public_key());
+    output::done(output::print(&text), &format!("the release is signed: {wrote}"))
+}
+
+/// Writes the signature under the first number that is free. Somebody else may be signing just now: nobody's signature is replaced.
+fn named(file: &Path, text: &str) -> Result<PathBuf, Failure> {
+    for path in further_paths(file) {
+        match crate::files::write_new(&path, text, false) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+            done => return done.map(|()| path.clone()).map_err(|e| output::cannot_write(&path, &e)),
+        }
+    }
+    Err(Failure::Message("nine signatures are beside this release, and no more are read".into()))
 }

@@ -57,23 +57,25 @@ pub(super) fn run(args: &Args) -> Outcome {
     let files: Vec<String> = inside.iter().flat_map(|inside| inside.files.keys().cloned()).collect();
     let text = inside.map_or(String::new(), |inside| inside.text());
     let write = || {
-        let mut out = output::unnamed(&args.out)?;
+        let mut out = crate::files::unnamed(&args.out, false)?;
         [before, SLOT, &text, after].iter().try_for_each(|part| out.write_all(part.as_bytes()))?;
         let length = out.as_file().metadata()?.len();
-        out.persist(&args.out).map_err(|e| e.error)?;
+        crate::files::named(out, &args.out, true)?;
+        crate::files::settle(&args.out)?;
         Ok(length)
     };
     let length = write().map_err(|e: std::io::Error| cannot("write", &args.out, &e))?;
     if args.json {
         let said = json!({ "wrote": args.out.display().to_string(), "bytes": length, "spec": args.spec.is_some(), "files": files });
-        return output::json(&(said.to_string() + "\n"));
+        return output::wrote(output::json(&(said.to_string() + "\n")));
     }
     let with = match (&args.spec, files.len()) {
         (None, _) => "with a small spec to begin with".to_owned(),
         (Some(_), 0) => "with the spec inside".to_owned(),
         (Some(_), n) => format!("with the spec and {} inside", output::counted(n as u64, "file")),
     };
-    output::print(&format!("wrote {}: {} bytes, {with}\n", output::path(&args.out), output::grouped(length)))
+    let (page, length) = (output::path(&args.out), output::grouped(length));
+    output::wrote(output::print(&format!("wrote {page}: {length} bytes, {with}\n")))
 }
 
 /// The page without a spec.

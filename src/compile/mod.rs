@@ -295,9 +295,13 @@ fn kept(named: usize, all: usize, out: &Path) -> String {
         n => format!("{n} of the {all} files of the release"),
     };
     let folder = crate::visible::visible(&out.display().to_string()).into_owned();
+    let missing = match all - named {
+        0 => "only the line of the ledger that closes the charge is missing",
+        1 => "the other one is not there, and the line of the ledger that closes the charge is missing",
+        _ => "the others are not there, and the line of the ledger that closes the charge is missing",
+    };
     format!(
-        "{there}, whole and signed, can be used and lies in {folder}: keep it, only the line of the ledger that closes the charge is \
-         missing. A second release would be charged again"
+        "{there}, whole and signed, can be used and lies in {folder}: keep it, {missing}. A second release would be charged again"
     )
 }
 

@@ -403,7 +403,7 @@ impl Ledger {
             crate::files::regular(&there)?;
         }
         let folder = self.path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder)?;
+        crate::files::folders(folder)?;
         let file = OpenOptions::new().read(true).append(true).create(true).open(&self.path)?;
         file.sync_all()?;
         // A new name is only safe when its folder is on the disk too; only Unix can do that.

@@ -9,11 +9,12 @@ use crate::ledger::{
     spent::{exact, rational},
 };
 use crate::release::parts::folded;
-use crate::release::{Currency, Release, claims};
+use crate::release::{Currency, Release, ReleaseError, claims};
 use crate::spec::{AccountSpec, Spec};
 use crate::visible::visible;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A path, in one line: anything can be in a file's name.
@@ -48,23 +49,50 @@ pub(crate) fn not_forgotten(out: &Path) -> Option<String> {
     ))
 }
 
-/// The files in a folder that have the name of a release, by their names.
-pub(crate) fn files(out: &Path) -> Vec<PathBuf> {
-    let files = std::fs::read_dir(out).into_iter().flatten().flatten().map(|e| e.path());
-    let mut files: Vec<PathBuf> =
-        files.filter(|p| p.extension().is_some_and(|e| e == "margins") && p.is_file()).collect();
+/// The files in a folder that have the name of a release, by their names; none where there is no folder. Where the disk fails they are not known.
+pub(crate) fn files(out: &Path) -> Result<Vec<PathBuf>, MakeError> {
+    let mut files = Vec::new();
+    for entry in readable(out, std::fs::read_dir(out))?.into_iter().flatten() {
+        files.extend(readable(out, entry)?.map(|entry| entry.path()));
+    }
+    // Of what cannot be looked at it is said when it is opened.
+    let is_file = |p: &PathBuf| p.metadata().map_or(true, |found| found.is_file());
+    files.retain(|p| p.extension().is_some_and(|e| e == "margins") && is_file(p));
     files.sort();
-    files
+    Ok(files)
+}
+
+/// What was read, if it can be. Where the disk fails nobody knows what is out, which is no reason to spend; what else cannot be read was not sealed here, or is
+/// being written.
+pub(crate) fn readable<T>(path: &Path, read: io::Result<T>) -> Result<Option<T>, MakeError> {
+    // EIO.
+    let broken = |e: &io::Error| cfg!(unix) && e.raw_os_error() == Some(5);
+    match read {
+        Err(e) if broken(&e) => Err(MakeError::Wrong(format!(
+            "{} cannot be read: {e}. Nothing is spent before it is known what is out",
+            shown(path)
+        ))),
+        read => Ok(read.ok()),
+    }
+}
+
+/// A release that can be opened.
+pub(crate) fn opened(file: &Path) -> Result<Option<Release>, MakeError> {
+    match Release::open(file) {
+        Err(ReleaseError::Io(e)) => readable(file, Err(e)),
+        release => Ok(release.ok()),
+    }
 }
 
 /// The releases in a folder that say they were charged to this account, and were not in this ledger: it was cut, or it is another one. With
 /// why. The ledger is read after the files are opened: what is charged and sealed meanwhile is none of them.
-pub(crate) fn elsewhere(out: &Path, ledger: &Path, id: &str) -> Vec<(PathBuf, String)> {
-    // What cannot be opened was not sealed here, or is being written.
-    let releases: Vec<_> =
-        files(out).into_iter().filter_map(|file| Release::open(&file).ok().map(|r| (file, r))).collect();
+pub(crate) fn elsewhere(out: &Path, ledger: &Path, id: &str) -> Result<Vec<(PathBuf, String)>, MakeError> {
+    let mut releases = Vec::new();
+    for file in files(out)? {
+        releases.extend(opened(&file)?.map(|release| (file, release)));
+    }
     // What cannot be read is refused where it is charged.
-    let Ok(chain) = Ledger::at(ledger, id).and_then(|l| l.chain()) else { return Vec::new() };
+    let Ok(chain) = Ledger::at(ledger, id).and_then(|l| l.chain()) else { return Ok(Vec::new()) };
     let not = |(file, release): (PathBuf, Release)| {
         let own = release.manifest().account.as_ref()?;
         match look(&chain, release.manifest(), || release.blake3()) {
@@ -72,14 +100,16 @@ pub(crate) fn elsewhere(out: &Path, ledger: &Path, id: &str) -> Vec<(PathBuf, St
             _ => None,
         }
     };
-    releases.into_iter().filter_map(not).collect()
+    Ok(releases.into_iter().filter_map(not).collect())
 }
 
 /// Refuses to charge a ledger that has a bound while a release of these people is out that it does not hold: the bound is of all of them.
 pub(crate) fn all_charged(out: &Path, ledger: &Path, id: &str) -> Result<(), MakeError> {
     let Ok(chain) = Ledger::at(ledger, id).and_then(|l| l.chain()) else { return Ok(()) };
-    let first = |_| elsewhere(out, ledger, id).into_iter().next();
-    let Some((file, why)) = chain.bound().and_then(first) else { return Ok(()) };
+    if chain.bound().is_none() {
+        return Ok(());
+    }
+    let Some((file, why)) = elsewhere(out, ledger, id)?.into_iter().next() else { return Ok(()) };
     Err(MakeError::Wrong(format!(
         "{file} was charged to the account `{id}`, but not in {ledger}, which has a bound: {why}. Nothing is spent before that is cleared up: \
          put back the ledger that was charged (margins ledger verify {id} --release {file})",

@@ -151,9 +151,14 @@ fn make_signed(
     let account = spec.account_name();
     let (warn, asks) = (&mut options.warn, &mut options.consent);
     let mut consent = |chain: &Chain, charge: &Charge| {
-        for (file, why) in account::elsewhere(out, &ledger, &account.id) {
-            let file = visible(&file.display().to_string()).into_owned();
-            warn(&format!("warning: {file} was not charged in this ledger: {why}"));
+        match account::elsewhere(out, &ledger, &account.id) {
+            Ok(files) => files.iter().for_each(|(file, why)| {
+                let file = visible(&file.display().to_string()).into_owned();
+                warn(&format!("warning: {file} was not charged in this ledger: {why}"));
+            }),
+            Err(e) => {
+                warn(&format!("warning: whether all releases were charged in this ledger is not known: {e}"))
+            }
         }
         let charging = Charging { chain, charge, replaced: &replaced };
         let remarks = account::remark(chain, &spec.account).into_iter().chain(charging.note());

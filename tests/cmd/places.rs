@@ -162,6 +162,22 @@ fn pipes_and_devices_are_refused() {
 }
 
 /// Whatever cannot be read or written is named.
+/// As on a full disk: the keys are there, and a second try would only say that they are in the way.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_done_and_cannot_be_printed_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let done = margins(folder.path()).args(["keygen", "--no-passphrase"]).stdout(full).output().unwrap();
+    assert_eq!(done.status.code(), Some(2));
+    let said = said(&done);
+    assert!(
+        said.contains("cannot write to standard output") && said.contains("both keys are made"),
+        "{said}"
+    );
+    assert_eq!(names(folder.path()), ["agency.key", "agency.pub"]);
+}
+
 #[test]
 fn what_is_wrong_is_named() {
     let folder = folder();

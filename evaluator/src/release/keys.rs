@@ -11,8 +11,8 @@ use super::manifest::SignerKind;
 use super::signature;
 use minisign::{KeyPair, PublicKey, SecretKey, SecretKeyBox};
 use std::fmt;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs;
+use std::io::{self, Read};
 use std::path::Path;
 use zeroize::Zeroizing;
 
@@ -122,11 +122,8 @@ impl KeyTexts {
         if public.symlink_metadata().is_ok() {
             return Err(KeyError::Exists(public.into()));
         }
-        let mut options = OpenOptions::new();
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        write_new(options, secret, &self.secret)?;
-        write_new(OpenOptions::new(), public, &self.public).inspect_err(|_| {
+        write_new(secret, &self.secret, true)?;
+        write_new(public, &self.public, false).inspect_err(|_| {
             // A secret key without its public half is of no use to anybody.
             let _ = fs::remove_file(secret);
         })
@@ -134,18 +131,10 @@ impl KeyTexts {
 }
 
 /// Writes a file that is not there yet; an error says which.
-fn write_new(mut options: OpenOptions, path: &Path, text: &str) -> Result<(), KeyError> {
-    let unwritten = |e: io::Error| {
-        KeyError::Io(io::Error::new(e.kind(), format!("cannot write {}: {e}", path.display())))
-    };
-    let mut file = options.write(true).create_new(true).open(path).map_err(|e| match e.kind() {
+fn write_new(path: &Path, text: &str, private: bool) -> Result<(), KeyError> {
+    crate::files::write_new(path, text, private).map_err(|e| match e.kind() {
         io::ErrorKind::AlreadyExists => KeyError::Exists(path.into()),
-        _ => unwritten(e),
-    })?;
-    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(|e| {
-        // Half a key is of no use, and in the way of a whole one.
-        let _ = fs::remove_file(path);
-        unwritten(e)
+        _ => KeyError::Io(io::Error::new(e.kind(), format!("cannot write {}: {e}", path.display()))),
     })
 }
 

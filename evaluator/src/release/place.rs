@@ -81,12 +81,12 @@ impl Place {
         let mut beside = self.temporary()?;
         beside.write_all(signature.as_bytes())?;
         beside.as_file().sync_all()?;
-        let before = self.signature();
+        let before = self.signature()?;
         self.rename(beside, &self.minisig)?;
         if let Err(e) = self.rename(file, &self.path) {
-            // A release that is still there keeps its own signature.
+            // A release that is still there keeps its own signature, which is never half there.
             let _ = match before {
-                Some(text) => fs::write(&self.minisig, text),
+                Some(own) => own.persist(&self.minisig).map(drop).map_err(|e| e.error),
                 None => fs::remove_file(&self.minisig),
             };
             return Err(e);
@@ -119,10 +119,14 @@ impl Place {
         Ok(())
     }
 
-    /// The signature that is there, if it is as short as all are.
-    fn signature(&self) -> Option<Vec<u8>> {
+    /// The signature that is there, if it is as short as all are, in a file that can take its name again.
+    fn signature(&self) -> io::Result<Option<NamedTempFile>> {
         let short = fs::metadata(&self.minisig).is_ok_and(|there| there.len() <= MAX_SIGNATURE);
-        short.then(|| fs::read(&self.minisig).ok()).flatten()
+        let Some(text) = short.then(|| fs::read(&self.minisig).ok()).flatten() else { return Ok(None) };
+        let mut own = self.temporary()?;
+        own.write_all(&text)?;
+        own.as_file().sync_all()?;
+        Ok(Some(own))
     }
 
     /// A file that vanishes unless it is given its name. Readable by whom the process's files

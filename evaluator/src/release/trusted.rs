@@ -98,20 +98,38 @@ impl KeyList {
         let signed = key.sign(text.as_bytes(), "margins keys").map_err(io::Error::other)?;
         let (path, owner) = (folder.join("keys.json"), folder.join("list.pub"));
         // Readers trust the one that is there.
-        match crate::files::text(&owner, MAX_SIGNATURE) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                crate::files::write(&owner, &format!("{}\n", key.public_key()))?;
-            }
+        let first = match crate::files::text(&owner, MAX_SIGNATURE) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => true,
             there => {
                 if signature::public_key_text(&there?)? != key.public_key() {
                     return Err(ReleaseError::Keys("another key signs the lists of this folder".into()));
                 }
+                false
             }
-        }
+        };
         let (next, own) = (next_path(&path), sidecar_path(&path));
-        crate::files::write(&next, &signed)?;
-        crate::files::write(&path, &text)?;
-        Ok(std::fs::rename(next, own)?)
+        let write = || {
+            if first {
+                crate::files::write(&owner, &format!("{}\n", key.public_key()))?;
+            }
+            crate::files::write(&next, &signed)?;
+            crate::files::write(&path, &text)?;
+            std::fs::rename(&next, &own)?;
+            crate::files::settle(&own)
+        };
+        Ok(write().inspect_err(|_| {
+            // A signature without its list is nobody's, and a key that signs no list would be in the way of the first one.
+            let without = match crate::files::text(&path, MAX_LIST) {
+                Ok(there) => there != text,
+                Err(e) => e.kind() == io::ErrorKind::NotFound,
+            };
+            if without {
+                let _ = std::fs::remove_file(&next);
+            }
+            if without && first {
+                let _ = std::fs::remove_file(&owner);
+            }
+        })?)
     }
 }
 
@@ -272,6 +290,23 @@ mod tests {
         // The day after.
         let stale = Trusted::folder(folder.path(), "2027-01-01").unwrap_err().to_string();
         assert!(stale.contains("stale"), "{stale}");
+    }
+
+    /// Folders stand where files would go.
+    #[test]
+    fn what_stops_a_list_leaves_the_one_before() {
+        let (owner, other) = (key(), key());
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let names = || std::fs::read_dir(folder.path()).unwrap().count();
+        std::fs::create_dir(at("keys.json.part")).unwrap();
+        assert!(list(&[&owner]).write(folder.path(), &owner).is_err());
+        assert_eq!(names(), 1, "a key without a list");
+        std::fs::remove_dir(at("keys.json.part")).unwrap();
+        list(&[&owner]).write(folder.path(), &owner).unwrap();
+        std::fs::create_dir(at("keys.json.part")).unwrap();
+        assert!(list(&[&other]).write(folder.path(), &owner).is_err());
+        assert_eq!((names(), KeyList::read(folder.path()).unwrap().0), (4, list(&[&owner])));
     }
 
     #[test]

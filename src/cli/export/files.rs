@@ -195,7 +195,7 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
         }
         return Ok(());
     };
-    std::fs::create_dir_all(out)
+    crate::files::folders(out)
         .map_err(|e| Failure::Message(format!("cannot make {}: {e}", output::path(out))))?;
     let mut taken = HashSet::new();
     let mut resources = Vec::with_capacity(tables.len());
@@ -231,23 +231,21 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
     let described = super::ro_crate::describe(manifest, &files, &all);
     write_text(watch, &out.join(CRATE), &(serde_json::to_string_pretty(&described)? + "\n"))?;
     let package = package(&all, manifest, resources, args.level, args.finish);
-    write_text(watch, &out.join("datapackage.json"), &(serde_json::to_string_pretty(&package)? + "\n"))?;
+    let last = out.join("datapackage.json");
+    write_text(watch, &last, &(serde_json::to_string_pretty(&package)? + "\n"))?;
+    crate::files::settle(&last).map_err(|e| output::cannot_write(&last, &e))?;
     super::output::tell(&caveats, args.level);
-    output::print(&format!(
-        "wrote {} and datapackage.json to {}\n",
-        output::counted(tables.len() as u64, "table"),
-        output::path(out)
-    ))
+    let (tables, folder) = (output::counted(tables.len() as u64, "table"), output::path(out));
+    output::wrote(output::print(&format!("wrote {tables} and datapackage.json to {folder}\n")))
 }
 
 /// Writes a file without a name first: what is interrupted leaves nothing.
 fn write(watch: &Watch, path: &Path, contents: impl FnOnce(Written) -> Outcome) -> Outcome {
     let failed = |e: std::io::Error| output::cannot_write(path, &e);
-    let begin = || output::unnamed(path).map(|file| (watch.passing(file.path()), file));
+    let begin = || crate::files::unnamed(path, false).map(|file| (watch.passing(file.path()), file));
     let (_passing, file) = watch.whole(begin).map_err(failed)?;
     contents(Written::new(file.as_file().try_clone().map_err(failed)?, path))?;
-    watch.whole(|| file.persist(path)).map_err(|e| failed(e.error))?;
-    Ok(())
+    watch.whole(|| crate::files::named(file, path, true)).map_err(failed)
 }
 
 fn write_text(watch: &Watch, path: &Path, text: &str) -> Outcome {

@@ -90,10 +90,12 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let package = package.with(&made, format, &args.out, &several)?;
     write(&made, format, args, package, watch)?;
     if args.json {
-        return output::json(&(serde_json::to_string_pretty(made.report())? + "\n"));
+        let report = serde_json::to_string_pretty(made.report())? + "\n";
+        return output::wrote(output::json(&report));
     }
     let text = format!("{}wrote     {}\n", made.report().text(), output::path(&args.out));
-    output::print(&text.lines().map(|line| output::wrapped(line, 10) + "\n").collect::<String>())
+    let text: String = text.lines().map(|line| output::wrapped(line, 10) + "\n").collect();
+    output::wrote(output::print(&text))
 }
 
 /// The releases, and a word of warning where their noise is known.
@@ -140,12 +142,10 @@ fn exists(path: &Path) -> Failure {
 
 /// Gives a file its name.
 fn name(file: NamedTempFile, path: &Path, replace: bool) -> Outcome {
-    let done = if replace { file.persist(path) } else { file.persist_noclobber(path) };
-    match done {
-        Ok(_) => Ok(()),
-        Err(e) if !replace && e.error.kind() == ErrorKind::AlreadyExists => Err(exists(path)),
-        Err(e) => Err(cannot(path, &e.error)),
-    }
+    crate::files::named(file, path, replace).map_err(|e| match e.kind() {
+        ErrorKind::AlreadyExists if !replace => exists(path),
+        _ => cannot(path, &e),
+    })
 }
 
 /// Writes files without a name first: what is interrupted leaves nothing.
@@ -153,7 +153,7 @@ fn write(made: &Records, format: Format, args: &Args, package: (PathBuf, String)
     let (path, replace) = (args.out.as_path(), args.replace);
     let failed = |e: std::io::Error| cannot(path, &e);
     let begun = |path: &Path| {
-        let begin = || output::unnamed(path).map(|file| (watch.passing(file.path()), file));
+        let begin = || crate::files::unnamed(path, false).map(|file| (watch.passing(file.path()), file));
         watch.whole(begin).map_err(|e| cannot(path, &e))
     };
     let (_passing, file) = begun(path)?;
@@ -185,7 +185,7 @@ fn write(made: &Records, format: Format, args: &Args, package: (PathBuf, String)
             let _ = std::fs::remove_file(beside);
         }
         named?;
-        std::fs::write(&package.0, &package.1).map_err(|e| cannot(&package.0, &e))
+        crate::files::write(&package.0, &package.1).map_err(|e| cannot(&package.0, &e))
     })
 }
 
