@@ -85,9 +85,12 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
             attributes.push_str(&format!(" data-key=\"{key}\""));
         }
         let beside = crate::release::sidecar_path(file);
-        if beside.exists() {
-            let text = crate::files::text(&beside, 1 << 16).map_err(|e| cannot("read", &beside, &e))?;
-            attributes.push_str(&format!(" data-minisig=\"{}\"", base64(text.as_bytes())));
+        match crate::files::text(&beside, 1 << 16) {
+            Ok(text) => {
+                attributes.push_str(&format!(" data-minisig=\"{}\"", base64(text.as_bytes())));
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            Err(e) => return Err(cannot("read", &beside, &e)),
         }
     }
     let before = match (&args.file, &args.geojson) {

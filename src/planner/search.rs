@@ -215,11 +215,15 @@ impl Context<'_> {
         glanced.into_iter().enumerate().map_while(fits).collect()
     }
 
-    /// A plan's own proof, or for the worst cell that of another plan of the same tables: it is one for all scales of theirs.
+    /// A plan's own proof, or for the worst cell that of another plan of the same tables: it is one for all scales of theirs. The worst cell's value is what whole numbers
+    /// make of it where that is more.
     fn proof(&self, plans: &[Planned], best: usize, score: f64) -> Option<Certificate> {
         let own = &plans[best];
-        if own.certificate.is_some() || self.scene.request.objective != Objective::Worst {
+        if self.scene.request.objective != Objective::Worst {
             return own.certificate;
+        }
+        if let Some(proof) = own.certificate {
+            return Some(Certificate { value: proof.value.max(score), ..proof });
         }
         let blocks =
             |p: &Planned| p.plan.rows().measurements.iter().map(|m| m.block.clone()).collect::<Vec<_>>();

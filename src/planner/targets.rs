@@ -208,31 +208,54 @@ fn off(outcomes: &[Outcome]) -> f64 {
 
 /// The least budget for plans of whole tables. A budget that does not suffice makes a plan as precise as it can be by the targets, and what it
 /// lacks says how much more is needed, but for rounding: so such a plan is asked for first. With `auto` that is the best of all
-/// strategies.
+/// strategies; near the least budget of one another may be better.
 fn by_scaling(request: &Request, planned: &Planned, outcomes: &[Outcome]) -> Option<Least> {
     let noise = planned.plan.noise;
     let mut at = request.clone();
     let mut tight = planned.clone();
     let mut worst = off(outcomes);
+    let shaped = request.objective == Objective::Targets && request.budgets == BudgetRule::Optimal;
     for _ in 0..4 {
         let enough = at.budget.to_f64() * noise.power(worst);
-        if worst > 1.0 + MET
-            || request.objective != Objective::Targets
-            || request.budgets != BudgetRule::Optimal
-        {
+        if worst > 1.0 + MET || !shaped {
             break;
         }
         // Out of reach, and not by far.
-        let mut poorer = at.clone();
-        poorer.budget = nine_digits(0.7 * enough)?;
-        let Ok(plan) = plan(&poorer) else { break };
+        let Some((poorer, plan)) = planned_with(&at, 0.7 * enough) else { break };
         (at, tight) = (poorer, plan);
         worst = off(&self::outcomes(&at, &tight));
     }
-    let enough = at.budget.to_f64() * noise.power(worst);
+    let mut least = scaled(&at, &tight, worst)?;
+    for _ in 0..3 {
+        let nearer = || planned_with(request, NEARER * least);
+        let Some((at, plan)) = (shaped && request.measure.is_none()).then(nearer).flatten() else { break };
+        let worst = off(&self::outcomes(&at, &plan));
+        if plan.plan.measure == tight.plan.measure && worst > 1.0 + MET {
+            break;
+        }
+        let other = scaled(&at, &plan, worst);
+        let Some(other) = other.filter(|other| *other < least) else { break };
+        (least, tight) = (other, plan);
+    }
+    Some(Least { budget: tried(request, least)?, bound: None })
+}
+
+/// How far below a least budget it is looked whether another strategy is better there.
+const NEARER: f64 = 0.985;
+
+/// The request with another budget, and its plan.
+fn planned_with(request: &Request, budget: f64) -> Option<(Request, Planned)> {
+    let at = Request { budget: nine_digits(budget)?, ..request.clone() };
+    let planned = plan(&at).ok()?;
+    Some((at, planned))
+}
+
+/// The least budget at which a plan's tables meet all targets, by a plan whose worst margin is so far off.
+fn scaled(at: &Request, tight: &Planned, worst: f64) -> Option<f64> {
+    let enough = at.budget.to_f64() * tight.plan.noise.power(worst);
     // The law of whole-number noise is not quite that of another scale. A plan of counts and sums is many plans.
-    let fine = if request.sums.is_empty() { 1e-6 } else { 2.5e-4 };
-    let meets = |x: f64| nine_digits(x).is_some_and(|b| meets(&at, &tight, b));
+    let fine = if at.sums.is_empty() { 1e-6 } else { 2.5e-4 };
+    let meets = |x: f64| nine_digits(x).is_some_and(|b| meets(at, tight, b));
     let mut step = fine;
     let mut high = enough;
     while !meets(high) {
@@ -259,5 +282,5 @@ fn by_scaling(request: &Request, planned: &Planned, outcomes: &[Outcome]) -> Opt
         let middle = (low * high).sqrt();
         if meets(middle) { high = middle } else { low = middle }
     }
-    Some(Least { budget: tried(request, high)?, bound: None })
+    Some(high)
 }

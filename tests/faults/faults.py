@@ -28,8 +28,6 @@ KNOWN = [
     # A kill between the names of signature and release: the old release lies beside the new one's signature until the next
     # run of that name, which gives the new release its name.
     ("replace|replace-copies", "renameat2?|rename", "signal=KILL", r"out/\..*", r"out/[\w-]+\.margins does not verify"),
-    # A signature that the disk does not show is taken for one that is not there: the page has the release without it.
-    ("page", "statx", "error=EIO", r"out/town\.margins\.minisig", "town.html is neither.*|exit code 0, and not all files"),
 ]
 # How a run says that it is done, though it cannot print that; and a second run that the first one was obeyed, or stopped in between.
 DONE = "made|is written|is signed|is there|nothing was spent"
