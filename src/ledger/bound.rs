@@ -152,3 +152,28 @@ impl fmt::Display for Bound {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against every ratio of small terms.
+    #[test]
+    fn the_simplest_ratio_between_two() {
+        let ratio = |a: u32, b: u32| RBig::from_parts(a.into(), b.into());
+        assert_eq!(simplest(&RBig::ZERO, &RBig::ONE), None);
+        for (low, high) in [
+            ((1, 3), (1, 2)),
+            ((3, 7), (4, 9)),
+            ((7, 5), (29, 20)),
+            ((2, 1), (3, 1)),
+            ((19, 10), (2, 1)),
+            ((41, 29), (58, 41)),
+            ((5, 7), (5, 7)),
+        ] {
+            let (low, high) = (ratio(low.0, low.1), ratio(high.0, high.1));
+            let inside = |b: u32| (1..=4 * b).map(move |a| ratio(a, b)).find(|r| *r >= low && *r <= high);
+            assert_eq!(simplest(&low, &high), (1..100).find_map(inside), "{low} {high}");
+        }
+    }
+}

@@ -429,3 +429,26 @@ pub(super) fn up(x: &Exact) -> Option<Rational> {
 pub(crate) fn rational(x: &Exact) -> Option<Rational> {
     Rational::new(u128::try_from(x.numerator().clone()).ok()?, u128::try_from(x.denominator().clone()).ok()?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A root is no smaller than it is, and larger by less than the last of its bits; that of a square is exact.
+    #[test]
+    fn roots_are_rounded_up_by_a_bit() {
+        let ratio = |a: u64, b: u64| RBig::from_parts(a.into(), b.into());
+        for (a, b) in [(2, 1), (1, 3), (10, 7), (1, 1_000_000_007), (u64::MAX, 3)] {
+            let x = ratio(a, b);
+            let bit = RBig::from_parts(IBig::ONE, x.denominator().clone() << 64);
+            let root = root_up(&x);
+            assert!(&root * &root > x, "{x}");
+            let below = root - bit;
+            assert!(&below * &below < x, "{x}");
+        }
+        for (a, b) in [(0, 1), (1, 1), (2, 3), (1_000_001, 7)] {
+            let root = ratio(a, b);
+            assert_eq!(root_up(&(&root * &root)), root);
+        }
+    }
+}

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use std::fs;
 
 mod cells;
+mod rules;
 
 const DAY: &str = "2026-01-31";
 
@@ -530,6 +531,17 @@ fn one_charge_pays_for_one_measuring() {
     let other_day =
         |m: &crate::release::Manifest| crate::release::Manifest { created: "1999-12-31".into(), ..m.clone() };
     assert!(one_charge(&office, &other_day(&office)) && one_charge(&one, &other_day(&one)));
+    // What is lost, what is another account, and what is no charge.
+    let not = |chain: &Chain, m: &crate::release::Manifest, what: &str| {
+        assert!(matches!(look(chain, m, || Ok(file('1'))), Found::Not(why) if why.contains(what)), "{what}");
+    };
+    not(&Chain::default(), &one, "is empty");
+    let mut first = one.clone();
+    first.account.as_mut().unwrap().head = chain.lines()[0].0.clone();
+    not(&chain, &first, "is no charge");
+    let mut firms = one.clone();
+    firms.account.as_mut().unwrap().name.id = "firms".into();
+    not(&chain, &firms, "the account `firms`");
     // Cut before the line that says what became of it.
     let lines = fs::read_to_string(ledger.path()).unwrap();
     let cut: String = lines.lines().take(3).map(|l| format!("{l}\n")).collect();
@@ -614,6 +626,28 @@ fn proofs_hold_line_by_line() {
     // Whatever is changed shows: a line left out, exchanged, said twice, cut, or from another ledger.
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let refused = |lines: &[&str]| assert!(proof::read(lines.concat().as_bytes(), &ours).is_err());
+    // Each says in which line.
+    let opened = Said::Opened { format: LEDGER_FORMAT, id: "people".into() };
+    let opened = Entry {
+        said: opened,
+        day: DAY.into(),
+        previous: receipt.charge.clone(),
+        signer: None,
+        signature: None,
+    };
+    let opened = String::from_utf8(canonical::to_bytes(&opened).unwrap()).unwrap();
+    let unsound = opened.replace(DAY, "2026-02-30");
+    for (lines, why) in [
+        (&[lines[0], lines[2]][..], "line 2: it does not follow"),
+        (&[lines[0], lines[1], lines[2].trim_end()], "line 3: it is incomplete"),
+        (&[lines[0], "{}\n"], "line 2: "),
+        (&[lines[0], &unsound], "line 2: the day"),
+        (&[lines[0], &opened], "line 2: a ledger is opened once"),
+    ] {
+        let told = proof::read(lines.concat().as_bytes(), &ours).unwrap_err();
+        assert!(told.starts_with(why), "{told}");
+    }
+    assert!(!proof::is_proof(lines[1].as_bytes()));
     assert!(proof::read(lines.concat().as_bytes(), &ours).is_ok());
     refused(&lines[1..]);
     refused(&[lines[0], lines[2]]);
@@ -633,7 +667,8 @@ fn proofs_hold_line_by_line() {
         let mut bent = (*line).to_owned();
         bent.replace_range(at..at + 1, if &line[at..at + 1] == "A" { "B" } else { "A" });
         changed[i] = &bent;
-        refused(&changed);
+        let told = proof::read(changed.concat().as_bytes(), &ours).unwrap_err();
+        assert!(told.starts_with(&format!("line {}: its signature", i + 1)), "{told}");
     }
     // Another release's charge.
     assert!(proof::read(text.as_bytes(), &manifest(&receipt, "1/5", &key)).is_err());

@@ -46,6 +46,8 @@ fn files_and_labels_are_part_of_the_way_to_cells() {
         Cells::of(&spec, &questions::at_one(&request, &rows).unwrap().0, &spec.cube, ROOT).unwrap()
     };
     let first = of("labels = { X = \"One\" }", "c\nX\nY\n");
+    // Charges that are written stay comparable with those that come.
+    assert_eq!(first.same.mapping, "?");
     assert_eq!(first, of("labels = { X = \"One\" }", "c\nX\nY\n"));
     for other in [of("labels = { X = \"Two\" }", "c\nX\nY\n"), of("labels = { X = \"One\" }", "c\nX\nY\n\n")]
     {
@@ -94,6 +96,28 @@ fn asked(spec: &Spec, figures: &[Figure], amount: Rational) -> (Charge, f64) {
     };
     let one = amount.to_f64() / unit.to_f64() / if currency == Currency::Rho { 2.0 } else { 1.0 };
     (charge, one)
+}
+
+/// No more classes than questions tell apart; a dimension in which nothing is has none. What tells more than these questions has no cells.
+#[test]
+fn classes_are_what_the_questions_tell_apart() {
+    let spec = spec(1, Neighbours::AddRemove, "rho", "snapshot = \"s\"");
+    let by = |figures: &[Figure]| asked(&spec, figures, Rational::ONE).0.cells.unwrap().by;
+    let along = |dimension, runs: &[(u32, u32)]| Along { dimension, runs: runs.to_vec() };
+    assert_eq!(by(&[(0b011, 0b1111, 1)]), [along(0, &[(0, 0), (2, 1)])]);
+    assert_eq!(by(&[(0b011, 0b0011, 1)]), [along(0, &[(0, 0), (2, 1)]), along(1, &[(0, 0), (2, 1)])]);
+    assert_eq!(
+        by(&[(0b101, 0b0110, 1)]),
+        [along(0, &[(0, 0), (1, 1), (2, 0)]), along(1, &[(0, 0), (1, 1), (3, 0)])]
+    );
+    let query = crate::sql::Query::parse("SELECT COUNT(*) FROM t WHERE a = '1'", &spec.cube).unwrap();
+    let filter = crate::answer::linear::figures(&query, &spec.cube).unwrap().remove(0).filter;
+    let mut request = spec.request().unwrap();
+    request.workload.clear();
+    let (plan, _) = questions::at_one(&request, &Rows::of(&[&filter], &spec.cube).unwrap()).unwrap();
+    let of = |plan: &crate::plan::Plan| Cells::of(&spec, plan, &spec.cube, ROOT);
+    assert!(of(&plan).is_some());
+    assert!(of(&crate::plan::Plan { exact: vec![crate::cube::Cuboid::total()], ..plan.clone() }).is_none());
 }
 
 /// All ways in which up to `k` rows lie in cells, as counts.
