@@ -7,17 +7,16 @@ import sys
 from pathlib import Path
 
 from . import project, where
-from .container import File, public
+from .container import contents, File, public
 from .release import Release
 from .solve import Answers
-from .wire import Beyond, Refused, safe
-from .spec import UNREAD
+from .wire import safe
 from .verify import Report
 
 
 def ask(path, question):
     """Rows of labels, estimate and standard error."""
-    release = Release(File(Path(path).read_bytes()))
+    release = Release(File(contents(Path(path))))
     held = project.Projected(release) if release.projection else Answers(release)
     found = (project if release.projection else where).answer(held, question)
     errors = [None if variance is None else math.sqrt(variance) for _, _, variance in found]
@@ -37,12 +36,12 @@ def main():
             lines = [" ".join(map(str, row.values())) for row in found["rows"]]
         else:
             named = args.key and (len(args.key) != 56 or Path(args.key).exists())
-            key = Path(args.key).read_text("utf-8") if named else args.key
+            key = contents(Path(args.key), 1 << 16).decode("utf-8") if named else args.key
             report = Report(args.file, key and public(key.strip().splitlines()[-1].strip())[0])
             found = report.json()
             lines = ["{outcome:9}  {what:20}  {detail}".format(**check) for check in report.checks]
             lines.append({"whole": "WHOLE, NOT VERIFIED"}.get(report.verdict, report.verdict.upper()))
-    except (OSError, Refused, Beyond, *UNREAD, ArithmeticError, MemoryError) as error:
+    except Exception as error:
         print(f"{getattr(error, 'outcome', 'error')}: {safe(str(error))}", file=sys.stderr)
         return 2
     print(json.dumps(found, ensure_ascii=False, indent=2) if args.json else "\n".join(map(safe, lines)))

@@ -52,8 +52,9 @@ class Claims:
         return f"recomputed from {len(self.cost.each)} blocks ({self.cost.case}): {spent}"
 
     def guarantee(self):
-        near = self._approximate()
-        return self._note() + (f" As (ε, δ): ε = {near['epsilon']} at δ = {near['delta']}." if near else "")
+        said = self.manifest["privacy"]
+        near = said.get("approximate")
+        return said["note"] + (f" As (ε, δ): ε = {near['epsilon']} at δ = {near['delta']}." if near else "")
 
     def check(self):
         """Fails at the first claim that does not follow."""
@@ -155,7 +156,10 @@ class Claims:
         number, nested = len(copies.recipients), copies.mode == "nested"
         what = "counts" if self.cost.sums else "integers"
         centre = CENTRE.format(what, copies.mean - copies.spread, copies.mean + copies.spread)
+        # Of nested copies the first one tells what all do.
+        some = copies.recipients[:1] if nested else copies.recipients
+        joint = sum(cost.Cost(self.release, factor).total for _, factor in some)
         note = NESTED.format(number, self.sign, copies.budget) if nested else SHIFTED.format(number)
         return {"name": copies.name, "mode": copies.mode, "copies": number, "measuring": copies.measuring,
-                "joint_cost": self.amount(cost.joint(self.release)), "centre": None if nested else centre,
+                "joint_cost": self.amount(joint), "centre": None if nested else centre,
                 "note": note}

@@ -11,23 +11,21 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from . import shapes
-from .wire import ascend, must, Refused, utf8
+from .wire import ascend, must, Refused
 
 MAGIC, CRITICAL = b"\x8dMARGINS", 0x8000_0000
-KINDS = ["", *"domain plan spec attachment measurements exact zero projection truncation workload".split(),
-         "copies", "sums"]
-NOT_CRITICAL, FIRST = {"spec", "attachment", "workload"}, dict.fromkeys(KINDS[9:], 2)
+KINDS = ("domain plan spec attachment measurements exact zero projection truncation workload copies "
+         "sums").split()
+# These kinds, and these fields of the manifest, are in files of format 2 alone.
+SECOND, LATER = KINDS[8:], {"dataset", "account", "recipient", "legends"}
+NOT_CRITICAL = {"spec", "attachment", "workload"}
 UNTRUSTED = "untrusted comment: signature by margins, verify with minisign"
-TRUSTED = "trusted comment: "
 NOT_PRIVATE = "RWR0TOycRz0cUe0S537v4VMiB75JoiMrJuy5lPkkqxOEycRPjI4rtxVb"
 MOST = {"exact": 4096, "zero": 1024, "attachment": 65536, "measurements": 65536, "sums": 65536}
 
 
 def _base64(text, letters):
-    try:
-        data = base64.b64decode(text, validate=True)
-    except ValueError:
-        raise Refused("base64 is malformed") from None
+    data = base64.b64decode(text, validate=True)
     must(len(text) == letters and base64.b64encode(data).decode() == text, "base64 is malformed")
     return data
 
@@ -41,23 +39,30 @@ def public(line):
 
 def check_signature(line, data, signature, comment):
     """Refuses a `signature` that is not that of `data` by a public key under this trusted comment."""
-    lines, (_, number, point) = utf8(signature, "the signature").split("\n"), public(line)
+    lines, (_, number, point) = signature.decode("utf-8").split("\n"), public(line)
     must(len(lines) == 5 and lines[0] == UNTRUSTED and not lines[4], "the signature has not its four lines")
-    must(lines[2] == TRUSTED + comment, "the signature's comment does not name this release")
+    must(lines[2] == f"trusted comment: {comment}", "the signature's comment does not name this release")
     first, last = _base64(lines[1], 100), _base64(lines[3], 88)
     must(first[:10] == b"ED" + number, "the signature is of another algorithm, or by another key")
     try:
         key = Ed25519PublicKey.from_public_bytes(point)
         key.verify(first[10:], hashlib.blake2b(data).digest())
         key.verify(last, first[10:] + comment.encode("utf-8"))
-    except (InvalidSignature, ValueError):
+    except InvalidSignature:
         raise Refused("the signature is not valid") from None
+
+
+def contents(path, most=1 << 32):
+    """What is in a file. A pipe or a device might have no end."""
+    if path.stat().st_size > most or not path.is_file():
+        raise OSError(f"{path} is no plain file, or has more than {most} bytes")
+    return path.read_bytes()
 
 
 class Section:
     def __init__(self, tag, index, data, digest):
         self.tag, self.kind, self.index, self.data, self.digest = tag, tag & ~CRITICAL, index, data, digest
-        self.name = KINDS[self.kind] if 0 < self.kind < len(KINDS) else None
+        self.name = dict(enumerate(KINDS, 1)).get(self.kind)
 
     def read(self):
         must(blake3(self.data).digest() == self.digest, f"section {self.name} {self.index} is damaged")
@@ -74,8 +79,8 @@ class File:
         self.version, count, length, signature = struct.unpack("<IIQQ", data[8:32])
         must(self.version in (1, 2), "the format's version is neither 1 nor 2")
         must(count <= 65536 and length <= 1 << 26 and signature <= 4096, "the header has a number too large")
-        must(32 + 56 * count + length + signature <= len(data), "the file is cut short")
         end = len(data) - signature
+        must(32 + 56 * count + length <= end, "the file is cut short")
         self.sections = self._table(count, end - length)
         text = data[end - length:end]
         self.manifest = shapes.parse(text)
@@ -91,22 +96,22 @@ class File:
         return [section for section in self.sections if section.name == name]
 
     def _table(self, count, end):
-        at, sections, last = 32 + 56 * count, [], None
-        for start in range(32, at, 56):
-            tag, index, offset, length = struct.unpack("<IIQQ", self.data[start:start + 24])
+        at, sections = 32 + 56 * count, []
+        for tag, index, offset, length, digest in struct.iter_unpack("<IIQQ32s", self.data[32:at]):
             must(offset == at and length <= min(1 << 30, end - at), "the sections do not follow each other")
-            new = Section(tag, index, self.data[at:at + length], self.data[start + 24:start + 56])
+            new, last = Section(tag, index, self.data[at:at + length], digest), (sections or [None])[-1]
             first = not last or last.kind < new.kind
             must(index == 0 if first else (tag, index) == (last.tag, last.index + 1), "rows do not ascend")
             sound = (tag >= CRITICAL) == (new.name not in (None, *NOT_CRITICAL))
-            must(sound and self.version >= FIRST.get(new.name, 1), "a section has a tag that it cannot have")
+            sound = sound and (self.version > 1 or new.name not in SECOND)
+            must(sound, "a section has a tag that it cannot have")
             sections.append(new)
-            last, at = new, at + length
+            at += length
         must(at == end, "the lengths do not add up to the file's")
-        for name in KINDS[1:]:
-            number = sum(section.name == name for section in sections)
-            least, most = name in ("domain", "plan", "spec"), MOST.get(name, 1)
-            must(least <= number <= most, f"there are {number} sections {name}")
+        names = [section.name for section in sections]
+        for name in KINDS:
+            sound = (name in KINDS[:3]) <= names.count(name) <= MOST.get(name, 1)
+            must(sound, f"there are {names.count(name)} sections {name}")
         return sections
 
     def _says(self):
@@ -115,13 +120,12 @@ class File:
         test = top["signer"]["kind"] == "NOT PRIVATE test"
         known = public(self.key)[2] == public(NOT_PRIVATE)[2]
         must(top["not_private"] == test == known, "the manifest does not agree with itself on NOT PRIVATE")
-        later = ["dataset", "account", "recipient", "legends"]
-        must(self.version == 2 or not set(later) & set(top), f"a file of format 1 has none of {later}")
+        must(self.version == 2 or not LATER & set(top), f"a file of format 1 has none of {LATER}")
         rows, sources = top["sections"], top["sources"]
-        said = [(row["tag"], row["index"], row["length"], row["blake3"]) for row in rows]
-        held = [(part.tag, part.index, len(part.data), part.digest.hex()) for part in self.sections]
-        named = all(part.name in (None, row["name"]) for row, part in zip(rows, self.sections))
-        must(said == held and named, "the manifest does not repeat the table")
+        held = [{"name": part.name or row["name"], "tag": part.tag, "index": part.index,
+                 "length": len(part.data), "blake3": part.digest.hex()}
+                for row, part in zip(rows, self.sections)]
+        must(rows == held and len(held) == len(self.sections), "the manifest does not repeat the table")
         said = [sources["domain"], sources["spec"]] + [item["blake3"] for item in sources["attachments"]]
         held = [part.digest.hex() for part in self.sections if part.name in ("domain", "spec", "attachment")]
         must(said == held, "the sources are not those of the sections")

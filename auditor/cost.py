@@ -188,9 +188,3 @@ class Part:
             return single * 2**self.power, BOUND
         worst = max((cost(one - two) for one, two in itertools.combinations(cells, 2)), default=0)
         return max(worst, single if self.plan.max_rows > 1 else 0), PAIRS
-
-
-def joint(release):
-    """What all copies together cost: of nested copies the first one tells what all do."""
-    number = 1 if release.copies.mode == "nested" else None
-    return sum(Cost(release, factor).total for _, factor in release.copies.recipients[:number])

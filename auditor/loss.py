@@ -119,7 +119,10 @@ def delta(parts, epsilon, reach=0):
         raised = sum(noises.height for noises in tilted(theta))
         return raised - theta * (epsilon - spread / 2) - math.log(theta * (theta + 1))
 
-    theta = _least(height, math.log(max(epsilon / spread, 1 / math.sqrt(spread))))
+    # Near the least of a convex function of θ: any θ proves, a good one rounds least.
+    slope = lambda log: height(math.exp(log + 1e-4)) - height(math.exp(log))
+    guess = math.log(max(epsilon / spread, 1 / math.sqrt(spread)))
+    theta = math.exp(crossing(slope, guess - 8, guess + 8))
     noises, more = sorted(tilted(theta), key=lambda noises: noises.step), 2 * MORE / (theta * (theta + 1))
     epsilon += reach * (more + math.sqrt(more))
     x = epsilon - (spread + more) / 2
@@ -143,15 +146,6 @@ def delta(parts, epsilon, reach=0):
         total, size = total + values.real.sum(), size + np.abs(values).sum()
     error = (ROUNDED * size * step + math.exp(-45) / end) * (-1 if reach else 1)
     return min(1.0, math.exp(top) * (total * step + error) / math.pi)
-
-
-def _least(f, guess):
-    """Near the least of a convex function of θ: any θ proves, a good one rounds least."""
-    low, high = guess - 8, guess + 8
-    for _ in range(60):
-        a, b = low + (high - low) / 3, high - (high - low) / 3
-        low, high = (low, b) if f(math.exp(a)) < f(math.exp(b)) else (a, high)
-    return math.exp((low + high) / 2)
 
 
 def is_within(release, epsilon, goal):

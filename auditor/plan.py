@@ -42,7 +42,7 @@ class Plan:
         some = [own[:1] == [0] and own[-1] <= dimension.finest for own, dimension in zip(self.levels, domain)]
         whole = len(self.levels) == len(domain) and all(some)
         wire.must(whole, "does not say for each dimension which levels are in use, total and others")
-        asked = lambda: (self._table(asked=True), wire.rational(positive=False))
+        asked = lambda: (self._table(coarser=version > 1), wire.rational(positive=False))
         self.workload = wire.list(asked, 0, 262_144)
         self.blocks = wire.list(self._block, 0, 262_144)
         parts = [block.table for block in self.blocks if block.kind in ("component", "differences", "basis")]
@@ -72,11 +72,12 @@ class Plan:
                 for d, level in table]
         return tuple((d, levels[-1]) for d, levels in told if levels)
 
-    def _table(self, asked=False):
+    def _table(self, coarser=False):
+        """What is asked may be coarser than the levels in use, in files of format 2."""
         wire = self.wire
         table = tuple(wire.ascending(lambda: (wire.unsigned(16), wire.byte())))
         used = all(d < len(self.levels) and 1 <= level <= self.levels[d][-1] for d, level in table)
-        used = used and (asked or all(level in self.levels[d] for d, level in table))
+        used = used and (coarser or all(level in self.levels[d] for d, level in table))
         wire.must(used, "has a table that is not made of levels in use")
         return table
 

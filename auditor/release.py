@@ -49,12 +49,14 @@ class Release:
         self.domain = self._maybe("domain", domain.decode)
         self.plan = self._maybe("plan", Plan, self.domain, file.version)
         self.projection = self._maybe("projection", sections.projection, self.domain)
-        self.truncation = self._maybe("truncation", sections.truncation)
+        # The scale of the noise and the noisy number of units that had more rows than count.
+        self.truncation = self._maybe("truncation", lambda wire: (wire.rational(), wire.signed(64)))
         asked = self._maybe("workload", sections.workload, self.plan) or {}
         held = self._all("sums", sections.sums, self.plan)
         self.cut, truncated = len(self.plan.blocks), self.truncation is not None
         firsts = [*itertools.accumulate((len(a.plan.blocks) for a in held), initial=self.cut + truncated)]
         self.copies = self._maybe("copies", sections.copies, self.plan, truncated, firsts[-1])
+        self.cut_scale = self.truncation and (self.copies.truncation if self.copies else self.truncation[0])
         self.held = self.projection or self.plan
         self.budget = Fraction(self.held.budget) / (self.copies.factor if self.copies else 1)
         self.zeros = self._all("zero", sections.condition)
@@ -67,9 +69,9 @@ class Release:
         self.weight = next((one for one in sums if one.of.get("weighing") == "weight"), None)
         self._numbers()
         self._declared(file.manifest)
-        if self.projection:
-            others = any(map(file.all, ("exact", "zero", "truncation", "workload", "sums")))
-            must(not (others or self.plan.blocks or self.plan.workload), "a projection has tables beside it")
+        beside = any(map(file.all, ("exact", "zero", "truncation", "workload", "sums")))
+        beside = beside or self.plan.blocks or self.plan.workload
+        must(not (self.projection and beside), "a projection has tables beside it")
         self.rows.values = list(self._measured())
         for channel in self.channels:
             told = sum(map(len, channel.values)) + sum(len(counts) for _, counts in channel.exact)
@@ -95,9 +97,7 @@ class Release:
 
     def cut_layers(self, factor=None):
         """The same of the count of cut units, if there is one."""
-        if self.truncation is None:
-            return []
-        return self.layers(self.copies.truncation if self.copies else self.truncation[0], self.cut, factor)
+        return self.layers(self.cut_scale, self.cut, factor) if self.truncation else []
 
     def _numbers(self):
         """Channels that belong together are there, and no others."""
@@ -150,24 +150,23 @@ class Release:
 
     def _declared(self, manifest):
         """What the manifest says is there is there."""
-        said = [manifest["privacy"].get("truncation"), manifest.get("recipient", {}).get("name")]
-        held = [self.truncation and {"scale": str(self.truncation[0])}, self.copies and self.copies.name]
-        must(said == held, "the manifest and the file disagree on truncation or recipients")
         self._legends(manifest.get("legends", []))
         declared = manifest["declared"]
-        must(self.zeros == declared["constraints"], "the empty cells are not those declared")
         pairs = [text.partition(": ") for text in declared["invariants"]]
         must(all(reason.strip() for _, _, reason in pairs), "an exact table has no reason")
         names = []
         for channel in self.channels:
             exact = [table for table, _ in channel.exact]
-            must(len(set(exact)) == len(exact), "an exact table comes twice")
             tables = [table for table, _ in channel.plan.workload if channel.plan.told(table) == table]
-            must(all(table in tables for table in exact), "an exact table was not asked for")
-            before = "" if channel is self.rows else f"{channel} by "
+            sound = len(set(exact)) == len(exact) and all(table in tables for table in exact)
+            must(sound, "an exact table comes twice, or was not asked for")
             if channel.subject in ("rows", "sums"):
-                names += [before + self.domain.name_of(table) for table in exact]
-        must([name for name, _, _ in pairs] == names, "the exact tables are not those declared")
+                names += [(f"{channel} by " if channel.of else "") + self.domain.name_of(a) for a in exact]
+        said = [manifest["privacy"].get("truncation"), manifest.get("recipient", {}).get("name"),
+                declared["constraints"], [name for name, _, _ in pairs]]
+        held = [self.truncation and {"scale": str(self.truncation[0])}, self.copies and self.copies.name,
+                self.zeros, names]
+        must(said == held, "the manifest has another truncation, recipient, empty cell or exact table")
 
     def _legends(self, legends):
         """What people read is of dimensions, levels and categories that there are, in their order."""
@@ -190,7 +189,7 @@ class Release:
         """Every integer. A section holds whole lists, until it has 2^16 values or more, or one slice."""
         if self.projection:
             whole, rest = divmod(self.projection.rows * (self.projection.buckets or 1), 1 << 16)
-            counts, cuts = [1 << 16] * whole + [rest] * (rest > 0), itertools.repeat(None)
+            counts, cuts = [1 << 16] * whole + [rest] * (rest > 0), [None] * (whole + 1)
         else:
             counts = [blocks.count(self.plan, block) for block in self.plan.blocks]
             must(all(1 <= count <= 1 << 35 for count in counts), "something is measured that has no values")
@@ -203,11 +202,10 @@ class Release:
                     room = 1 << 16
                 parts[-1].append(size)
                 room = 0 if cut else room - size
-        held = self.file.all("measurements")
-        must(len(held) == len(parts), f"{len(held)} sections of measurements are not {len(parts)}")
-        read = lambda wire, sizes: list(map(wire.packed, sizes))
-        lists = itertools.chain.from_iterable(
-            decoded(section.read(), "measurements section", read, part) for section, part in zip(held, parts))
+        held, sizes = len(self.file.all("measurements")), iter(parts)
+        must(held == len(parts), f"{held} sections of measurements are not {len(parts)}")
+        held = self._all("measurements", lambda wire: list(map(wire.packed, next(sizes))))
+        lists = itertools.chain.from_iterable(held)
         for _, cut in zip(counts, cuts):
             values = np.concatenate([next(lists) for _ in cut or [0]])
             yield values[np.argsort(np.concatenate(cut))] if cut else values

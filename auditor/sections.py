@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from . import blocks
 from .shapes import KINDS
 from .plan import Plan
-from .wire import ascend, decoded, harmless, utf8
+from .wire import ascend, decoded, harmless
 
 # What rows add up to beside themselves, as the manifest calls it; the last two as `verify` does.
 SUBJECTS = ["sums", "rows with a value", "sums of squares", "rows moved to low", "rows moved to high"]
@@ -15,12 +15,7 @@ SUBJECTS = ["sums", "rows with a value", "sums of squares", "rows moved to low",
 def condition(wire):
     """A text of SQL, which is all that its section holds."""
     wire.must(len(wire.data) <= 65536, "is too long")
-    return harmless(utf8(wire.take(len(wire.data)), "a condition"), lines=True)
-
-
-def truncation(wire):
-    """The scale of the noise and the noisy number of units that had more rows than count."""
-    return wire.rational(), wire.signed(64)
+    return harmless(wire.take(len(wire.data)).decode("utf-8"), lines=True)
 
 
 def workload(wire, plan):
@@ -32,14 +27,12 @@ def workload(wire, plan):
 
     def sums(table):
         d = wire.unsigned(16)
-        wire.must(d in table, "has sums along a dimension that the table lacks")
         nodes, word = plan.domain[d].size(table[d]), wire.one_of("prefixes", "ranges", "total", "intervals")
         wire.must(nodes <= {"prefixes": 65536, "ranges": 2048}.get(word, nodes), "has sums of too many nodes")
         return d, wire.list(lambda: interval(nodes), 1, 4096) if word == "intervals" else word
 
     def entry():
         number = wire.unsigned(32)
-        wire.must(number < len(plan.workload), "has a table that is not asked for")
         table = dict(plan.workload[number][0])
         if wire.one_of("sums", "query") == "query":
             return number, harmless(wire.text(), lines=True)
@@ -60,7 +53,6 @@ def copies(wire, plan, truncated, measured):
     least, most = (0, 0) if centres == "none" else (1, 1 << 30)
     usual = centres != "others" or abs(copies.mean) <= 1 << 30 and copies.mean != copies.spread
     wire.must(least <= copies.spread <= most and usual, "has centres that it must not have")
-    wire.must(mine < len(copies.recipients), "has no such recipient")
     copies.name, copies.factor = copies.recipients[mine]
     factors = [factor for _, factor in copies.recipients]
     wire.must(factors[0] == 1 and factors == sorted(factors), "has factors that descend, or a first but 1")
@@ -83,8 +75,7 @@ def projection(wire, domain):
     held.neighbours, held.max_rows = wire.one_of("add-remove", "substitute"), wire.unsigned(32)
     held.queries, held.failure, held.sparsity = wire.unsigned(64), wire.rational(), wire.unsigned(32)
     held.norm_bound = wire.unsigned(64)
-    dimensions = [d for d, _ in held.key]
-    known = len(set(dimensions)) == len(dimensions) and max(dimensions) < len(domain)
+    known = len(dict(held.key)) == len(held.key) and max(held.key)[0] < len(domain)
     least = min(held.max_rows, held.rows, held.sparsity, held.independence - 3)
     wire.must(known and least >= 1, "has a dimension or a size that it must not have")
     return held
@@ -93,8 +84,7 @@ def projection(wire, domain):
 def exact(wire, domain, least=0):
     """A table and its counts, or sums, none of them below `least`."""
     table = tuple((int.from_bytes(wire.take(2), "little"), wire.byte()) for _ in range(wire.byte()))
-    known = all(d < len(domain) and 1 <= level <= domain[d].finest for d, level in table)
-    wire.must(known and ascend([d for d, _ in table]), "has levels that do not exist, or are out of order")
+    wire.must(all(level for _, level in table) and ascend([d for d, _ in table]), "has a table out of order")
     wire.must(wire.data[wire.at:wire.at + 1] != b"\0", "has cells of no width")
     counts = wire.packed(domain.cells(table))
     wire.must(least is None or (counts >= least).all(), "has a count that is negative")
@@ -139,6 +129,5 @@ def sums(wire, file_plan):
         found.exact = wire.list(lambda: decoded(wire.bytes(), "exact table", exact, domain, least))
         asked = wire.bytes()
         found.asked = decoded(asked, "workload", workload, found.plan) if asked else {}
-        wire.must(not (zero and found.exact), "has exact sums from zero")
-        wire.must(found.exact or asked, "says that there is more, and there is not")
+        wire.must((found.exact or asked) and not (zero and found.exact), "has exact sums that none may have")
     return found

@@ -8,23 +8,18 @@ import numpy as np
 
 from . import blocks, where
 from .domain import Tables
-from .wire import must, within
+from .wire import Beyond, must, within
 
 MOST = 6000
 
 
-def gaussian_variance(scale):
-    """Of the discrete Gaussian, P(x) ∝ exp(-x²/(2 scale)): its parameter, but where it is small."""
-    s = float(scale)
-    if s > 64:
-        return s
-    weights = [(x * x, math.exp(-x * x / (2 * s))) for x in range(1, int(40 * math.sqrt(s)) + 10)]
-    return 2 * math.fsum(x * w for x, w in weights) / (1 + 2 * math.fsum(w for _, w in weights))
-
-
-def laplace_variance(scale):
-    """Of the discrete Laplace law, P(x) ∝ exp(-|x|/b): 2q/(1-q)² with q = exp(-1/b)."""
-    return 0.5 / math.sinh(0.5 / float(scale)) ** 2
+def variance(noise, scale):
+    """Of the discrete Gaussian, P(x) ∝ exp(-x²/(2 scale)), or the discrete Laplace law, ∝ exp(-|x|/scale)."""
+    s, x = float(scale), np.arange(-600, 601)
+    if noise == "laplace":
+        return 0.5 / math.sinh(0.5 / s) ** 2
+    weights = np.exp(-(x**2) / (2 * min(s, 64)))
+    return s if s > 64 else float((x**2 * weights).sum() / weights.sum())
 
 
 class Unknowns:
@@ -104,13 +99,6 @@ class Answers:
         return {sums: of["step"] * unit} | ({self._counts(of["name"]): middle} if middle else {})
 
 
-def seen(matrix):
-    """Singular vectors and values of a matrix, without those values that are next to nothing."""
-    u, s, vt = np.linalg.svd(matrix, full_matrices=False)
-    keep = s > 1e-11 * s.max(initial=0)
-    return u[:, keep], s[keep], vt[keep]
-
-
 class Solved:
     """The equations of a channel, solved once."""
 
@@ -120,12 +108,15 @@ class Solved:
         self.centre, self.radius = (copies.mean, copies.spread) if copies else (0, 0)
         measured = [block.table for block in self.plan.blocks]
         self.unknowns = Unknowns(self.plan, measured + [table for table, _ in channel.exact])
-        self._solve([self._equations(number, block) for number, block in enumerate(self.plan.blocks)])
+        try:
+            self._solve(itertools.starmap(self._equations, enumerate(self.plan.blocks)))
+        except (np.linalg.LinAlgError, OverflowError):
+            raise Beyond("equations that doubles do not solve") from None
 
     def _equations(self, number, block):
         """White rows and values, and by row what is added where all noises of the block are one more."""
-        variance = gaussian_variance if self.plan.noise == "gaussian" else laplace_variance
-        spread = sum(map(variance, self.channel.layers(number)))
+        spread = sum(variance(self.plan.noise, scale) for scale in self.channel.layers(number))
+        within(spread, "equations with next to no noise")
         if block.kind == "rows":
             sums = blocks.columns(self.plan, block).T
             rows, noise = sums @ self.unknowns.rows(block.table), [np.eye(len(sums))]
@@ -150,25 +141,24 @@ class Solved:
     def _solve(self, equations):
         """With the known rows C θ = d, θ = θ₀ + Pφ, where P takes off what C sees; φ by least squares."""
         unknowns, (known, values) = len(self.unknowns.numbers), self._known()
-        u, s, vt = seen(known)
-        self.start, self.free = vt.T @ (u.T @ values / s), np.eye(unknowns) - vt.T @ vt
+        # Without singular values that are next to nothing.
+        told = np.linalg.pinv(known, 1e-11)
+        self.start, self.free = told @ values, np.eye(unknowns) - told @ known
         off, most = (np.abs(some).max(initial=0) for some in (known @ self.start - values, values))
         must(off <= 1e-6 * (1 + most), "exact tables and empty cells contradict each other")
         nothing = (np.zeros((0, unknowns)), np.zeros(0), np.zeros(0))
         rows, values, self.shift = map(np.concatenate, zip(nothing, *equations))
-        self.values = values - rows @ self.start
-        self.u, self.s, self.vt = seen(rows @ self.free)
+        self.values, self.rows = values - rows @ self.start, rows @ self.free
+        self.inverse = np.linalg.pinv(self.rows, 1e-11)
 
     def table(self, table, weights):
         """Estimate and variance of a sum of a table's cells; None where the release does not determine it."""
         told = self.plan.told(table)
-        table, weights = told, np.asarray(weights)[self.plan.domain.above(told, table)]
-        must(self.unknowns.tables.tell(table), "no table of this release tells that")
-        query = weights @ self.unknowns.rows(table)
+        must(self.unknowns.tables.tell(told), "no table of this release tells that")
+        query = np.asarray(weights)[self.plan.domain.above(told, table)] @ self.unknowns.rows(told)
         free = query @ self.free
-        turned = self.vt @ free
-        if np.abs(free - self.vt.T @ turned).max(initial=0) > 1e-8 * np.abs(free).max(initial=1):
+        weights = free @ self.inverse
+        if np.abs(free - weights @ self.rows).max(initial=0) > 1e-8 * np.abs(free).max(initial=1):
             return None
-        weights = self.u @ (turned / self.s)
         centre = float(weights @ self.shift) ** 2 * self.radius * (self.radius + 1) / 3
         return float(query @ self.start + weights @ self.values), float(weights @ weights) + centre

@@ -16,9 +16,7 @@ from .claims import decimal
 from .cost import binary
 from .domain import Domain, Tables
 from .shapes import Float, ratio
-from .wire import Beyond, must, Refused, within
-
-UNREAD = (LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError, csv.Error)
+from .wire import Beyond, must, within
 
 
 def same(what, one, other):
@@ -61,7 +59,7 @@ class Spec:
 
     def __init__(self, release):
         self.release, self.held, self.manifest = release, release.held, release.file.manifest
-        self.left, self.used, self.legends, self.delta, self.toml = [], [], [], None, {}
+        self.left, self.used, self.delta, self.toml = [], [], None, {}
         self.names = [item["name"] for item in self.manifest["sources"]["attachments"]]
 
     def _text(self, name):
@@ -77,33 +75,30 @@ class Spec:
         return rows
 
     def check(self):
-        try:
-            text = self.release.file.all("spec")[0].read()
-            must(len(text) <= 1 << 22, "the sealed spec is longer than 4 MiB")
-            self.toml = tomllib.loads(text.decode("utf-8-sig"), parse_float=Float)
-            strange = shapes.check(self.toml, "Spec", "the spec")
-            must(not strange, f"the spec has keys that there are not: {strange}")
-            self.privacy, entries = self.toml["privacy"], self.toml["dimension"]
-            unit = self.privacy["unit"]
-            self.unit = {"column": "row", "max_rows": 1} if unit == "row" else unit
-            must(self.unit["column"] != "row" or self.unit["max_rows"] == 1, "the spec calls a column `row`")
-            room = sum(len(level) for dimension in self.release.domain for level in dimension.levels)
-            self.domain = Domain(lists.dimension(entry, self.attachment, room) for entry in entries)
-            self.legends = [legend for pair in zip(entries, self.domain) for legend in self._legend(*pair)]
-            self.delta = ratio(self.privacy["delta"]) if "delta" in self.privacy else None
-            self._about()
-            self._data(self.toml.get("data", {}), entries)
-            self._privacy()
-            self._recipients(self.toml.get("recipient", []), self.toml.get("recipients", {}))
-            sure = all(entry.get("confirmed", True) for entry in entries) and b"\n#?" not in b"\n" + text
-            must(sure, "the spec is a draft")
-            self._dimensions()
-            same("the legends are", self.manifest.get("legends", []), self.legends)
-            same("it is a projection or not", self.release.projection is None, "projection" not in self.toml)
-            kind = self._projection if self.release.projection else self._tables
-            kind(self.toml.get("projection") or self.toml.get("strategy", {}))
-        except UNREAD as error:
-            raise Refused(f"the sealed spec cannot be read: {error!r}") from None
+        text = self.release.file.all("spec")[0].read()
+        must(len(text) <= 1 << 22, "the sealed spec is longer than 4 MiB")
+        self.toml = tomllib.loads(text.decode("utf-8-sig"), parse_float=Float)
+        strange = shapes.check(self.toml, "Spec", "the spec")
+        must(not strange, f"the spec has keys that there are not: {strange}")
+        self.privacy, entries = self.toml["privacy"], self.toml["dimension"]
+        unit = self.privacy["unit"]
+        self.unit = {"column": "row", "max_rows": 1} if unit == "row" else unit
+        must(self.unit["column"] != "row" or self.unit["max_rows"] == 1, "the spec calls a column `row`")
+        room = sum(len(level) for dimension in self.release.domain for level in dimension.levels)
+        self.domain = Domain(lists.dimension(entry, self.attachment, room) for entry in entries)
+        legends = [legend for pair in zip(entries, self.domain) for legend in self._legend(*pair)]
+        self.delta = ratio(self.privacy["delta"]) if "delta" in self.privacy else None
+        self._about()
+        self._data(self.toml.get("data", {}), entries)
+        self._privacy()
+        self._recipients(self.toml.get("recipient", []), self.toml.get("recipients", {}))
+        sure = all(entry.get("confirmed", True) for entry in entries) and b"\n#?" not in b"\n" + text
+        must(sure, "the spec is a draft")
+        self._dimensions()
+        same("the legends are", self.manifest.get("legends", []), legends)
+        same("it is a projection or not", self.release.projection is None, "projection" not in self.toml)
+        kind = self._projection if self.release.projection else self._tables
+        kind(self.toml.get("projection") or self.toml.get("strategy", {}))
         same("the attachments are", self.used, self.names)
         within(not self.left, f"read again; left out: {'; '.join(dict.fromkeys(self.left))}")
         return "read again: its texts, unit, budget, dimensions and tables are those of plan and manifest"

@@ -4,28 +4,34 @@ from pathlib import Path
 
 from . import project
 from .claims import Claims
-from .container import blake3, check_signature, File
+from .container import blake3, check_signature, contents, File
 from .release import Release
 from .domain import Tables
 from .solve import Solved
-from .spec import Spec, UNREAD
+from .spec import Spec
 from .wire import Beyond, must, Refused
+
+# What no claim of the file rests on: where it is left out, the verdict stays.
+BESIDE = ("plan", "targets", "signatures")
 
 
 class Report:
     def __init__(self, path, key=None):
         self.path, self.key, self.checks, self.digest = Path(path), key, [], ""
-        data, beside = self.path.read_bytes(), Path(f"{path}.minisig")
+        data, beside = contents(self.path), Path(f"{path}.minisig")
         if not self._try("file", lambda: setattr(self, "file", File(data))):
             return
         self.digest, self.manifest = blake3(data).hexdigest(), self.file.manifest
         self._outside()
         whole = self._sections()
         if beside.exists():
-            signs = lambda: check_signature(self.file.key, data, beside.read_bytes(), self.file.comment)
-            self._passes("whole-file signature", lambda: signs() or "it signs all bytes of the file")
+            signature = contents(beside)
+            signs = lambda: check_signature(self.file.key, data, signature, self.file.comment)
+            self._try("whole-file signature", lambda: signs() or "it signs all bytes of the file")
         else:
             self.say("whole-file signature", "warning", "there is no .minisig file beside the release")
+        second = any(Path(f"{path}.{number}.minisig").exists() for number in range(2, 10))
+        self.say("signatures", "unchecked", "there are more of them, which are not read", second)
         if whole:
             self._try("content", lambda: self._inside(Release(self.file)))
         account = self.manifest.get("account")
@@ -35,32 +41,29 @@ class Report:
 
     def say(self, what, outcome, detail, there=True):
         """An outcome, where there is something that it is of."""
-        self.checks += [{"what": what, "outcome": outcome, "detail": detail}] if there else []
+        self.checks += [{"detail": detail, "outcome": outcome, "what": what}] if there else []
 
     def _try(self, what, check):
-        """Whether the check did not fail. It is spoken of only where it did not come to its end."""
+        """Whether the check did not fail. It is spoken of where it did, and where it says what it found."""
         try:
-            check()
+            found = check()
+            self.say(what, "passed", found, isinstance(found, str))
         except (Refused, Beyond) as error:
             self.say(what, error.outcome, str(error))
             return isinstance(error, Beyond)
-        except (*UNREAD, ArithmeticError, MemoryError) as error:
+        except Exception as error:
             self.say(what, "failed", f"this program cannot reckon with it: {error!r}"[:300])
             return False
         return True
 
-    def _passes(self, what, check):
-        """The same, of a check that says what it found."""
-        return self._try(what, lambda: self.say(what, "passed", check()))
-
     @property
     def verdict(self):
-        outcomes = {one["outcome"] for one in self.checks if one["what"] not in ("plan", "targets")}
+        outcomes = {one["outcome"] for one in self.checks if one["what"] not in BESIDE}
         return "failed" if "failed" in outcomes else "whole" if "unchecked" in outcomes else "verified"
 
     def json(self):
-        said = {"blake3": self.digest, "checks": self.checks, "verdict": self.verdict}
-        return said | {"passed": self.verdict == "verified"}
+        return {"blake3": self.digest, "checks": self.checks, "passed": self.verdict == "verified",
+                "verdict": self.verdict}
 
     def _outside(self):
         """What needs the manifest alone."""
@@ -91,12 +94,12 @@ class Report:
         beyond = f"beyond {release.held.max_rows} of each {unit}; no interval covers them"
         self.say("rows left out", "warning", beyond, unit != "row")
         if self.manifest.get("account"):
-            self._passes("account", claims.account)
+            self._try("account", claims.account)
         else:
             self.say("account", "warning", "the release does not say in which ledger it was charged")
-        self._passes("privacy cost", claims.within_budget)
-        if self._passes("manifest's claims", claims.check):
-            self.say("guarantee", "passed", claims.guarantee())
+        self._try("privacy cost", claims.within_budget)
+        if self._try("manifest's claims", claims.check):
+            self.say("guarantee", self.checks[-1]["outcome"], claims.guarantee())
         self.say("measurements", "passed", f"all {sum(map(len, release.rows.values))} noisy integers decode")
         known = f"WITHOUT NOISE: {self.manifest['declared']['invariants']}"
         self.say("exact tables", "warning", known, release.rows.exact)
@@ -109,11 +112,11 @@ class Report:
             called = f"{self.file.name}-{copies.name}.margins"
             self.say("recipient", "passed", f"{copies.name}'s, of {len(copies.recipients)} ({copies.mode})")
             self.say("file name", "warning", f"the copy was called {called}", self.path.name != called)
-        self._passes("answers", lambda: self._answers(release))
+        self._try("answers", lambda: self._answers(release))
         spec = Spec(release)
-        same = self._passes("spec", spec.check)
+        same = self._try("spec", spec.check)
         if spec.delta is not None:
-            self._passes("delta", spec.in_delta)
+            self._try("delta", spec.in_delta)
         for what, tables in ("margins", ["recipient"]), ("targets", ["table", "query"]):
             promised = same and any("margin" in entry for name in tables for entry in spec.toml.get(name, []))
             self.say(what, "unchecked", "margins are not reckoned anew", promised)

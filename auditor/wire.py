@@ -31,13 +31,6 @@ def within(condition, what):
         raise Beyond(what)
 
 
-def utf8(data, what):
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise Refused(f"{what} is not UTF-8") from None
-
-
 def ascend(items):
     return all(a < b for a, b in zip(items, items[1:]))
 
@@ -81,9 +74,9 @@ class Wire:
         return Fraction(above, below)
 
     def text(self, most=65536):
-        count = self.unsigned(64)
-        self.must(count <= most, "has a text that is too long")
-        return utf8(self.take(count), f"a text of the {self.what}")
+        data = self.take(self.unsigned(64))
+        self.must(len(data) <= most, "has a text that is too long")
+        return data.decode("utf-8")
 
     def list(self, item, least=0, most=2**64):
         count = self.unsigned(64)

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -94,10 +95,14 @@ def honest(tmp_path_factory):
     return path
 
 
+class Late(BaseException):
+    """Nothing else stops it."""
+
+
 @contextlib.contextmanager
 def stopped(seconds):
     def late(*_):
-        raise TimeoutError(f"it takes more than {seconds} s")
+        raise Late(f"it takes more than {seconds} s")
 
     before = signal.signal(signal.SIGALRM, late)
     signal.alarm(seconds)
@@ -502,9 +507,48 @@ def test_a_component_told_in_two_ways(honest, tmp_path):
 
 
 def test_a_key_that_is_not_there(honest, tmp_path):
-    words = [sys.executable, "-m", "auditor", honest, "--key", tmp_path / "none.pub"]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    done = program(honest, "--key", tmp_path / "none.pub")
     assert done.returncode == 2 and "none.pub" in done.stderr, done.stderr
+
+
+def program(*words):
+    """The program as people run it."""
+    words = [sys.executable, "-m", "auditor", *map(str, words)]
+    return subprocess.run(words, capture_output=True, text=True, cwd=Path(__file__).parents[2], timeout=60)
+
+
+@pytest.mark.parametrize("what", ["pipe", "folder", "device", "long", "none"])
+def test_what_is_no_file(what, honest, tmp_path):
+    """It is refused in a sentence, and not read."""
+    path = Path("/dev/zero") if what == "device" else tmp_path / what
+    make = {"pipe": os.mkfifo, "folder": os.mkdir, "long": lambda path: (path.touch(), os.truncate(path, (1 << 32) + 1))}
+    make.get(what, str)(path)
+    for words in [(path,), (path, "--json"), (path, "--query", "SELECT COUNT(*) FROM small"), (honest, "--key", path)]:
+        done = program(*words)
+        assert done.returncode == 2 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1, done.stderr
+    if what != "none":
+        made = tmp_path / "small.margins"
+        made.write_bytes(honest.read_bytes())
+        (tmp_path / "small.margins.minisig").symlink_to(path)
+        assert program(made).returncode == 2
+
+
+def test_json(honest):
+    """Keys have the order that they have from the command."""
+    mine, theirs = json.loads(program(honest, "--json").stdout), json.loads(generate.run("verify", honest, "--json").stdout)
+    assert list(mine) == list(theirs) and {tuple(one) for one in mine["checks"]} == {tuple(one) for one in theirs["checks"]}
+
+
+def test_second_signatures(honest, tmp_path):
+    """They are not read, and the verdict does not rest on them."""
+    made = tmp_path / "small.margins"
+    made.write_bytes(honest.read_bytes())
+    before = Report(str(made))
+    (tmp_path / "small.margins.2.minisig").write_text("of somebody else")
+    after = Report(str(made))
+    more = [check for check in after.checks if check not in before.checks]
+    assert [(check["what"], check["outcome"]) for check in more] == [("signatures", "unchecked")]
+    assert after.verdict == before.verdict == "verified"
 
 
 @pytest.mark.parametrize("budget", ["rho = 50", "rho = 100", "rho = 1000", "epsilon = 50\ndelta = 1e-9"])
@@ -513,7 +557,8 @@ def test_next_to_no_noise(budget, tmp_path):
     (path,) = released(tmp_path, ROW.format("codes = 8").replace("rho = 1", budget))
     assert {outcome for _, outcome in outcomes(path)[1]} <= {"passed", "warning"}
     report = Report(str(path))
-    assert report.verdict == "whole" and {check["what"] for check in report.checks if check["outcome"] == "unchecked"} <= {"manifest's claims", "content", "delta", "spec"}
+    left = {check["what"] for check in report.checks if check["outcome"] == "unchecked"}
+    assert report.verdict == "whole" and left <= {"manifest's claims", "guarantee", "answers", "delta", "spec", "plan"}
 
 
 EARLIER = ROW.replace('"small"', '"earlier"').replace("[privacy]", '[dataset]\nid = "small"\n[privacy]').replace('measure = "base"\n', "") + '[[table]]\nof = ["sex", "age"]\n[[table]]\nof = ["area"]\n'

