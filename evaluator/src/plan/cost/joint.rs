@@ -96,11 +96,15 @@ fn spans(block: &Block, frame: &Frame, noise: Noise, dimension: usize) -> Option
             let (least, most) = (norms.iter().min()?, norms.iter().max()?);
             Some(((i128::try_from(*least).ok()?, i128::try_from(*most).ok()?), basis.products()))
         }
-        // Siblings of one group are scaled by their number.
-        Telling::Siblings => Some(((n * (n - 1), n * (n - 1)), (-n, -n))),
+        Telling::Siblings => Some(siblings(n)),
         // Twice the dearest cell bounds those.
         Telling::Weights(_) => None,
     }
+}
+
+/// Siblings of one group, scaled by their number: what each has above their mean.
+fn siblings(n: i128) -> (Span, Span) {
+    ((n * (n - 1), n * (n - 1)), (-n, -n))
 }
 
 /// One block, ready for many sets of dimensions.
@@ -171,4 +175,22 @@ pub(super) fn price(plan: &Plan, subject: &Subject, m: &Measurement, distance: u
     let most = subject.most(plan.max_rows);
     let moved = distance.checked_mul(plan.noise.powered(most)?)?;
     fixed_point_up(plan.noise.cost(moved, m.scale)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn siblings_by_their_columns() {
+        for n in 2..9 {
+            let column = |i: i128| (0..n).map(move |j| if i == j { n - 1 } else { -1 });
+            let product = |i, j| column(i).zip(column(j)).map(|(a, b)| a * b).sum::<i128>();
+            let (own, other) = siblings(n);
+            for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
+                let (least, most) = if i == j { own } else { other };
+                assert_eq!((product(i, j), product(i, j)), (least, most), "{n} {i} {j}");
+            }
+        }
+    }
 }
