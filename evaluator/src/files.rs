@@ -104,12 +104,13 @@ fn sync_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a folder, and those that it is in, where they are not there; their names are on the disk then.
-pub fn folders(path: &Path) -> io::Result<()> {
+/// Makes a folder, and those that it is in, where they are not there; their names are on the disk then. Those that were made, the innermost first.
+pub fn folders(path: &Path) -> io::Result<Vec<&Path>> {
     let absent = path.ancestors().filter(|folder| !folder.as_os_str().is_empty());
-    let absent: Vec<&Path> = absent.take_while(|folder| !folder.exists()).collect();
+    let made: Vec<&Path> = absent.take_while(|folder| !folder.exists()).collect();
     fs::create_dir_all(path)?;
-    absent.into_iter().try_for_each(settle)
+    made.iter().try_for_each(|folder| settle(folder))?;
+    Ok(made)
 }
 
 /// Where a file is until it is whole.
@@ -244,8 +245,9 @@ mod tests {
     fn folders_are_made_with_those_that_they_are_in() {
         let dir = tempfile::tempdir().unwrap();
         let deep = dir.path().join("a/b/c");
-        folders(&deep).unwrap();
-        folders(&deep).unwrap();
+        let made = ["a/b/c", "a/b", "a"].map(|name| dir.path().join(name));
+        assert_eq!(folders(&deep).unwrap(), made);
+        assert!(folders(&deep).unwrap().is_empty());
         assert!(deep.is_dir());
         settle(&deep.join("not there")).unwrap();
         assert!(settle(&dir.path().join("nowhere/file")).is_err());

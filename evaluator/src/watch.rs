@@ -150,12 +150,9 @@ impl Watch {
 
     /// Makes a folder, and those that it is in, where they are not there.
     pub fn folders(&self, path: &Path) -> std::io::Result<Folders> {
-        let absent = path.ancestors().filter(|folder| !folder.as_os_str().is_empty());
-        let mut made: Vec<PathBuf> =
-            absent.take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
-        made.reverse();
         self.whole(|| {
-            crate::files::folders(path)?;
+            let made: Vec<PathBuf> =
+                crate::files::folders(path)?.into_iter().rev().map(Path::to_owned).collect();
             lock(&self.0.ending).folders.extend(made.iter().cloned());
             Ok(Folders { watch: self.clone(), made })
         })

@@ -55,7 +55,8 @@ pub(super) fn run(args: &Args) -> Outcome {
     let key = signing::key(path)?;
     // Who lost the list has lost what it revoked, and a new one would let those keys sign again.
     let left = ["list.pub", "keys.json"].map(|name| args.folder.join(name));
-    if let Some(left) = left.iter().find(|path| there.is_none() && path.symlink_metadata().is_ok()) {
+    let left = left.iter().find(|path| path.symlink_metadata().is_ok());
+    if let Some(left) = left.filter(|_| there.is_none()) {
         return Err(Failure::Message(format!(
             "{0} is there, and the list is not whole. Put list.pub, keys.json and its signature back: a new list would not know what the old one revoked. If \
              there never was one, delete {0}",

@@ -57,6 +57,11 @@ fn in_rho(amount: &str) -> Bound {
     Bound { epsilon: None, delta: None, rho: Some(r(amount)) }
 }
 
+/// An entry that follows `previous`, unsigned.
+fn entry(said: Said, previous: &str) -> Entry {
+    Entry { said, day: DAY.into(), previous: previous.into(), signer: None, signature: None }
+}
+
 fn ledger() -> (tempfile::TempDir, Ledger) {
     let dir = tempfile::tempdir().unwrap();
     let ledger = Ledger::at(dir.path().join("ledger/people.jsonl"), "people").unwrap();
@@ -628,13 +633,7 @@ fn proofs_hold_line_by_line() {
     let refused = |lines: &[&str]| assert!(proof::read(lines.concat().as_bytes(), &ours).is_err());
     // Each says in which line.
     let opened = Said::Opened { format: LEDGER_FORMAT, id: "people".into() };
-    let opened = Entry {
-        said: opened,
-        day: DAY.into(),
-        previous: receipt.charge.clone(),
-        signer: None,
-        signature: None,
-    };
+    let opened = entry(opened, &receipt.charge);
     let opened = String::from_utf8(canonical::to_bytes(&opened).unwrap()).unwrap();
     let unsound = opened.replace(DAY, "2026-02-30");
     for (lines, why) in [

@@ -226,9 +226,9 @@ fn by_scaling(request: &Request, planned: &Planned, outcomes: &[Outcome]) -> Opt
         worst = off(&self::outcomes(&at, &tight));
     }
     let mut least = scaled(&at, &tight, worst)?;
-    for _ in 0..3 {
-        let nearer = || planned_with(request, NEARER * least);
-        let Some((at, plan)) = (shaped && request.measure.is_none()).then(nearer).flatten() else { break };
+    let rounds = if shaped && request.measure.is_none() { 3 } else { 0 };
+    for _ in 0..rounds {
+        let Some((at, plan)) = planned_with(request, NEARER * least) else { break };
         let worst = off(&self::outcomes(&at, &plan));
         if plan.plan.measure == tight.plan.measure && worst > 1.0 + MET {
             break;

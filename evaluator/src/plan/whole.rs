@@ -2,7 +2,7 @@
 
 use super::channel::NO_ROWS;
 use super::{BudgetRule, Channel, Copy, Measure, Measurement, Neighbours, Noise, Subject, Table};
-use crate::cube::{Cuboid, Quantity};
+use crate::cube::{Cuboid, Level, Quantity};
 use crate::exact::Rational;
 use std::ops::Range;
 use std::sync::Arc;
@@ -36,6 +36,12 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Whether a level is in use.
+    pub(crate) fn uses(&self, at: Level) -> bool {
+        let levels = self.levels.get(at.dimension);
+        levels.is_some_and(|levels| u8::try_from(at.level).is_ok_and(|l| levels.binary_search(&l).is_ok()))
+    }
+
     /// Which exact table holds a cuboid's component or table, if one does.
     pub fn exact_above(&self, cuboid: &Cuboid) -> Option<usize> {
         self.exact.iter().position(|e| cuboid.is_below(e))

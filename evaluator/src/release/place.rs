@@ -78,9 +78,7 @@ impl Place {
     fn names(&self, file: NamedTempFile, signature: &str) -> Result<(), SealError> {
         let _locked = self.lock()?;
         self.look()?;
-        let mut beside = self.temporary()?;
-        beside.write_all(signature.as_bytes())?;
-        beside.as_file().sync_all()?;
+        let beside = self.holding(signature.as_bytes())?;
         let before = self.signature()?;
         self.rename(beside, &self.minisig)?;
         if let Err(e) = self.rename(file, &self.path) {
@@ -123,10 +121,15 @@ impl Place {
     fn signature(&self) -> io::Result<Option<NamedTempFile>> {
         let short = fs::metadata(&self.minisig).is_ok_and(|there| there.len() <= MAX_SIGNATURE);
         let Some(text) = short.then(|| fs::read(&self.minisig).ok()).flatten() else { return Ok(None) };
-        let mut own = self.temporary()?;
-        own.write_all(&text)?;
-        own.as_file().sync_all()?;
-        Ok(Some(own))
+        self.holding(&text).map(Some)
+    }
+
+    /// A file with this in it, on the disk, that waits for its name.
+    fn holding(&self, text: &[u8]) -> io::Result<NamedTempFile> {
+        let mut file = self.temporary()?;
+        file.write_all(text)?;
+        file.as_file().sync_all()?;
+        Ok(file)
     }
 
     /// A file that vanishes unless it is given its name. Readable by whom the process's files

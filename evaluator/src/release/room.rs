@@ -2,9 +2,9 @@
 
 use super::packing::{Layout, layout};
 use super::{FIRST_FORMAT, Kind, Release, ReleaseError};
-use crate::cube::{Cube, Frame, Level};
+use crate::cube::{Cube, Frame};
 use crate::plan::limits::{cells, least_bytes};
-use crate::plan::{Block, Form, Measurement, Plan};
+use crate::plan::{Block, Form, Measurement, Plan, Table};
 
 /// A plan, the frame of its levels in use, and where its measurements stand.
 pub(crate) struct Framed {
@@ -22,16 +22,8 @@ impl Release {
     /// The same, with what takes a look at every node of the dimensions.
     pub(crate) fn framed(&self, cube: &Cube) -> Result<Framed, ReleaseError> {
         let (mut plan, frame) = super::wire::decode_framed(&self.section(Kind::Plan, 0)?, cube)?;
-        let weighted = |m: &Measurement| matches!(&m.block, Block::Based(b) if b.is_weighted());
-        let first = |why: &str| Err(ReleaseError::Invalid { what: "the plan", why: why.into() });
-        if self.manifest().format == FIRST_FORMAT {
-            if plan.rows().measurements.iter().any(weighted) {
-                return first("format 1 has no weights of nodes");
-            }
-            let used = |at: Level| plan.levels[at.dimension].iter().any(|&l| usize::from(l) == at.level);
-            if !plan.rows().workload.iter().all(|table| table.cuboid.iter().all(used)) {
-                return first("format 1 has no tables of levels that are not in use");
-            }
+        if let Some(later) = later(&plan).filter(|_| self.manifest().format == FIRST_FORMAT) {
+            return Err(ReleaseError::Invalid { what: "the plan", why: format!("format 1 has no {later}") });
         }
         if self.count(Kind::Workload) > 0 {
             super::wire::decode_workload(&self.section(Kind::Workload, 0)?, &mut plan, cube)?;
@@ -52,6 +44,17 @@ impl Release {
         crate::recover::zeros::Zeros::of_plan(cube, &frame, &plan)
             .map_err(|why| ReleaseError::Invalid { what: "a structural zero", why })?;
         Ok(Framed { plan, frame, layout })
+    }
+}
+
+/// What a plan has that came with format 2.
+fn later(plan: &Plan) -> Option<&'static str> {
+    let weighted = |m: &Measurement| matches!(&m.block, Block::Based(b) if b.is_weighted());
+    let used = |table: &Table| table.cuboid.iter().all(|at| plan.uses(at));
+    match plan.rows() {
+        rows if rows.measurements.iter().any(weighted) => Some("weights of nodes"),
+        rows if !rows.workload.iter().all(used) => Some("tables of levels that are not in use"),
+        _ => None,
     }
 }
 

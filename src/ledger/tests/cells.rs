@@ -3,7 +3,7 @@
 use super::super::cells::{Along, Cells};
 use super::super::spent::Ready;
 use super::*;
-use crate::plan::Rows;
+use crate::plan::{Plan, Rows};
 use crate::planner::questions;
 use crate::spec::Spec;
 
@@ -28,6 +28,19 @@ fn spec(rows: u32, neighbours: Neighbours, budget: &str, snapshot: &str) -> Spec
     crate::spec::parse(&text, Path::new("t.toml"), |_| Err(io::ErrorKind::NotFound.into())).unwrap()
 }
 
+/// The plan that measures these questions together at scale 1, and what it costs.
+fn measured(spec: &Spec, questions: &[impl AsRef<str>]) -> (Plan, Rational) {
+    let filter = |sql: &str| {
+        let query = crate::sql::Query::parse(sql, &spec.cube).unwrap();
+        crate::answer::linear::figures(&query, &spec.cube).unwrap().remove(0).filter
+    };
+    let filters: Vec<_> = questions.iter().map(|sql| filter(sql.as_ref())).collect();
+    let mut request = spec.request().unwrap();
+    request.workload.clear();
+    let rows = Rows::of(&filters.iter().collect::<Vec<_>>(), &spec.cube).unwrap();
+    questions::at_one(&request, &rows).unwrap()
+}
+
 /// Names of files and of labelled categories may have any letters: such specs have a mapping, too, and each file and label has a part in it.
 #[test]
 fn files_and_labels_are_part_of_the_way_to_cells() {
@@ -38,12 +51,8 @@ fn files_and_labels_are_part_of_the_way_to_cells() {
              [asked]\nqueries = [\"SELECT COUNT(*) FROM t WHERE c = 'X'\"]\n"
         );
         let spec = crate::spec::parse(&text, Path::new("t.toml"), |_| Ok(file.into())).unwrap();
-        let query = crate::sql::Query::parse("SELECT COUNT(*) FROM t WHERE c = 'X'", &spec.cube).unwrap();
-        let filter = crate::answer::linear::figures(&query, &spec.cube).unwrap().remove(0).filter;
-        let mut request = spec.request().unwrap();
-        request.workload.clear();
-        let rows = Rows::of(&[&filter], &spec.cube).unwrap();
-        Cells::of(&spec, &questions::at_one(&request, &rows).unwrap().0, &spec.cube, ROOT).unwrap()
+        let (plan, _) = measured(&spec, &["SELECT COUNT(*) FROM t WHERE c = 'X'"]);
+        Cells::of(&spec, &plan, &spec.cube, ROOT).unwrap()
     };
     let first = of("labels = { X = \"One\" }", "c\nX\nY\n");
     // Charges that are written stay comparable with those that come.
@@ -69,23 +78,15 @@ fn asked(spec: &Spec, figures: &[Figure], amount: Rational) -> (Charge, f64) {
     let list = |mask: u8, n: usize| -> Vec<String> {
         (0..n).filter(|i| mask >> i & 1 == 1).map(|i| format!("'{i}'")).collect()
     };
-    let filters: Vec<_> = figures
-        .iter()
-        .map(|f| {
-            let sql = format!(
-                "SELECT {} * COUNT(*) FROM t WHERE a IN ({}) AND b IN ({})",
-                f.2,
-                list(f.0, A).join(", "),
-                list(f.1, B).join(", ").replace('\'', "")
-            );
-            let query = crate::sql::Query::parse(&sql, &spec.cube).unwrap();
-            crate::answer::linear::figures(&query, &spec.cube).unwrap().remove(0).filter
-        })
-        .collect();
-    let mut request = spec.request().unwrap();
-    request.workload.clear();
-    let rows = Rows::of(&filters.iter().collect::<Vec<_>>(), &spec.cube).unwrap();
-    let (plan, unit) = questions::at_one(&request, &rows).unwrap();
+    let sql = |f: &Figure| {
+        format!(
+            "SELECT {} * COUNT(*) FROM t WHERE a IN ({}) AND b IN ({})",
+            f.2,
+            list(f.0, A).join(", "),
+            list(f.1, B).join(", ").replace('\'', "")
+        )
+    };
+    let (plan, unit) = measured(spec, &figures.iter().map(sql).collect::<Vec<_>>());
     let cells = Cells::of(spec, &plan, &spec.cube, &ROOT.replace('0', "d"));
     let currency = Currency::of_tables(plan.noise);
     let charge = Charge {
@@ -110,14 +111,10 @@ fn classes_are_what_the_questions_tell_apart() {
         by(&[(0b101, 0b0110, 1)]),
         [along(0, &[(0, 0), (1, 1), (2, 0)]), along(1, &[(0, 0), (1, 1), (3, 0)])]
     );
-    let query = crate::sql::Query::parse("SELECT COUNT(*) FROM t WHERE a = '1'", &spec.cube).unwrap();
-    let filter = crate::answer::linear::figures(&query, &spec.cube).unwrap().remove(0).filter;
-    let mut request = spec.request().unwrap();
-    request.workload.clear();
-    let (plan, _) = questions::at_one(&request, &Rows::of(&[&filter], &spec.cube).unwrap()).unwrap();
-    let of = |plan: &crate::plan::Plan| Cells::of(&spec, plan, &spec.cube, ROOT);
+    let (plan, _) = measured(&spec, &["SELECT COUNT(*) FROM t WHERE a = '1'"]);
+    let of = |plan: &Plan| Cells::of(&spec, plan, &spec.cube, ROOT);
     assert!(of(&plan).is_some());
-    assert!(of(&crate::plan::Plan { exact: vec![crate::cube::Cuboid::total()], ..plan.clone() }).is_none());
+    assert!(of(&Plan { exact: vec![crate::cube::Cuboid::total()], ..plan.clone() }).is_none());
 }
 
 /// All ways in which up to `k` rows lie in cells, as counts.

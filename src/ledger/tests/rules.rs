@@ -9,12 +9,7 @@ fn approximate(epsilon: &str, delta: &str) -> Bound {
     Bound { epsilon: Some(r(epsilon)), delta: Some(r(delta)), rho: None }
 }
 
-/// An entry that follows `previous`, unsigned.
-fn entry(said: Said, previous: &str) -> Entry {
-    Entry { said, day: DAY.into(), previous: previous.into(), signer: None, signature: None }
-}
-
-/// The same with words where a signature stands.
+/// An entry with words where a signature stands.
 fn signed(said: Said) -> Entry {
     Entry { signer: Some("s".into()), signature: Some("s".into()), ..entry(said, ROOT) }
 }

@@ -24,7 +24,8 @@ fn most(added: usize) -> usize {
 /// always fewer), and all of them together.
 pub(super) fn of_cell(added: usize, threads: usize) -> u64 {
     let (all, threads) = (8 * (added as u64 + 1), threads as u64);
-    if added == 0 { 4 * threads + all } else { all * threads + all }
+    let own = if added == 0 { 4 } else { all };
+    own * threads + all
 }
 
 /// The bytes that tables take while they are counted.

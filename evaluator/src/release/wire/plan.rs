@@ -453,11 +453,7 @@ fn check(plan: &plan::Plan, cube: &Cube) -> Result<Frame, ReleaseError> {
             "a level in use does not exist".into()
         })?;
     }
-    let used = |at: Level| {
-        plan.levels
-            .get(at.dimension)
-            .is_some_and(|levels| u8::try_from(at.level).is_ok_and(|l| levels.binary_search(&l).is_ok()))
-    };
+    let used = |at: Level| plan.uses(at);
     // Of a level between those in use the next finer one tells all.
     let told = |at: Level| {
         let finest = plan.levels.get(at.dimension).and_then(|levels| levels.last());
