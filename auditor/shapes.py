@@ -1,6 +1,6 @@
-"""Which fields the manifest has and which keys the sealed spec, what each holds, and numbers from their text.
+"""Which fields the manifest has, what each holds, and numbers from their text.
 
-In `fields.txt` stand behind the name of a kind its fields, those that hold the same kind together: `?` may be
+In `fields.txt` (and in `sealed/fields.txt`, for the keys of a spec) stand behind the name of a kind its fields, those that hold the same kind together: `?` may be
 left out, `*` is a list, `+` one that is left out where it is empty, `{}` a table with keys of one's own, `/`
 one or other, `(…)` a text of this pattern, `..` a whole number from one to another. Then stand rules: `=a,b`
 exactly one of these, `a>b,c` not without one of these, `a!b,c` beside none. Last stand names of kinds.
@@ -15,10 +15,19 @@ from pathlib import Path
 
 from .wire import harmless, must, Refused
 
-TEXT = Path(__file__).with_name("fields.txt").read_text("utf-8").strip().split("\n\n")
-SHAPES, KINDS = (dict(one.split(maxsplit=1) for one in part.split(";")) for part in TEXT)
+SHAPES, KINDS = {}, {}
 KEY = re.compile("[a-z0-9_]+")
 DECIMAL = re.compile(r"[+-]?(?=\.?[0-9])[0-9]{0,300}\.?[0-9]{0,300}([eE][+-]?[0-9]{1,3})?")
+
+
+def know(beside):
+    """Adds what the fields beside a program are."""
+    text = Path(beside).with_name("fields.txt").read_text("utf-8").strip()
+    for known, part in zip((SHAPES, KINDS), text.split("\n\n")):
+        known.update(one.split(maxsplit=1) for one in part.split(";"))
+
+
+know(__file__)
 
 
 class Float(str):

@@ -8,7 +8,7 @@ from .container import blake3, check_signature, contents, File
 from .release import Release
 from .domain import Tables
 from .solve import Solved
-from .spec import Spec
+from .sealed.spec import Spec
 from .wire import Beyond, must, Refused
 
 # What no claim of the file rests on: where it is left out, the verdict stays.

@@ -11,12 +11,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from . import blocks, lists, loss, shapes, where
-from .claims import decimal
-from .cost import binary
-from .domain import Domain, Tables
-from .shapes import Float, ratio
-from .wire import Beyond, must, within
+from . import lists
+from .. import blocks, loss, shapes, where
+from ..claims import decimal
+from ..cost import binary
+from ..domain import Domain, Tables
+from ..shapes import Float, ratio
+from ..wire import Beyond, must, within
+
+shapes.know(__file__)
 
 
 def same(what, one, other):

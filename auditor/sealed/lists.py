@@ -5,9 +5,9 @@ import re
 
 import numpy as np
 
-from .domain import Dimension, Level
-from .shapes import DECIMAL
-from .wire import ascend, must
+from ..domain import Dimension, Level
+from ..shapes import DECIMAL
+from ..wire import ascend, must
 
 
 def dimension(entry, attachment, room):

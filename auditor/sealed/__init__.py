@@ -1,0 +1,1 @@
+"""What the sealed spec says, compared with the rest of the file: for the checks `spec` and `delta`."""
