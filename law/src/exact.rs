@@ -203,16 +203,9 @@ impl<'de> Deserialize<'de> for Rational {
     }
 }
 
-/// A number of digits and nothing else.
-fn digits(s: &str) -> Option<u128> {
-    let plain = !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
-    if !plain {
-        None
-    } else if s.len() < 20 {
-        s.parse::<u64>().ok().map(u128::from)
-    } else {
-        s.parse().ok()
-    }
+/// A whole number, read in 64 bits where it has no more.
+fn whole(s: &str) -> Option<u128> {
+    s.parse::<u64>().map(u128::from).or_else(|_| s.parse()).ok()
 }
 
 /// `12.5e-3` as an exact ratio.
@@ -255,7 +248,7 @@ impl FromStr for Rational {
         match s.split_once('/') {
             // As it is written: most are.
             Some((a, b)) => {
-                if let (Some(a), Some(b)) = (digits(a), digits(b))
+                if let (Some(a), Some(b)) = (whole(a), whole(b))
                     && let Some(r) = Rational::new(a, b)
                 {
                     return Ok(r);

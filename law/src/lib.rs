@@ -8,3 +8,6 @@ pub mod exact;
 pub mod law;
 pub mod loss;
 pub mod numeric;
+
+#[cfg(test)]
+mod tests;
