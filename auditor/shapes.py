@@ -1,9 +1,10 @@
 """Which fields the manifest has, what each holds, and numbers from their text.
 
-In `fields.txt` (and in `sealed/fields.txt`, for the keys of a spec) stand behind the name of a kind its fields, those that hold the same kind together: `?` may be
-left out, `*` is a list, `+` one that is left out where it is empty, `{}` a table with keys of one's own, `/`
-one or other, `(…)` a text of this pattern, `..` a whole number from one to another. Then stand rules: `=a,b`
-exactly one of these, `a>b,c` not without one of these, `a!b,c` beside none. Last stand names of kinds.
+In `fields.txt` (and in `sealed/fields.txt`, for the keys of a spec) stand behind the name of a kind its
+fields, those that hold the same kind together: `?` may be left out, `*` is a list, `+` one that is left out
+where it is empty, `{}` a table with keys of one's own, `/` one or other, `(…)` a text of this pattern, `..` a
+whole number from one to another. Then stand rules: `=a,b` exactly one of these, `a>b,c` not without one of
+these, `a!b,c` beside none. Last stand names of kinds.
 """
 
 import datetime

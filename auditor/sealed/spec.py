@@ -19,8 +19,6 @@ from ..domain import Domain, Tables
 from ..shapes import Float, ratio
 from ..wire import Beyond, must, within
 
-shapes.know(__file__)
-
 
 def same(what, one, other):
     must(one == other, f"{what} not what the spec says")

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import auditor.sealed  # It adds the keys of specs.
 from auditor.shapes import KINDS, SHAPES
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schemas/spec.schema.json").read_text("utf-8"))
