@@ -11,7 +11,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from . import shapes
-from .wire import ascend, must, Refused
+from .wire import ascend, must, readable, Refused
 
 MAGIC, CRITICAL = b"\x8dMARGINS", 0x8000_0000
 KINDS = ("domain plan spec attachment measurements exact zero projection truncation workload copies "
@@ -72,6 +72,7 @@ class Section:
 class File:
     """A release whose manifest is signed by the key that it names and repeats the table."""
 
+    @readable("the manifest or a signature")
     def __init__(self, data):
         must(data[:8] == MAGIC, "this is not a margins release: its first bytes are not the magic number")
         must(len(data) >= 32, "the header is cut short")

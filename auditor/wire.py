@@ -1,5 +1,6 @@
 """How values are written, each in one way; which texts there may be; the two ways not to read a file."""
 
+import contextlib
 import re
 import struct
 from fractions import Fraction
@@ -29,6 +30,15 @@ def within(condition, what):
     """Whether this program goes so far: `what` is said where it does not."""
     if not condition:
         raise Beyond(what)
+
+
+@contextlib.contextmanager
+def readable(what):
+    """What Python's own readers cannot read, texts and numbers, is refused like what breaks a rule."""
+    try:
+        yield
+    except (ValueError, ArithmeticError) as error:
+        raise Refused(f"{what} is malformed: {error}") from None
 
 
 def ascend(items):

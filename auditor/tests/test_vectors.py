@@ -60,7 +60,7 @@ def test_every_byte_counts(path):
     """A file with one byte changed does not open."""
     data = path.read_bytes()
     for at in range(0, len(data), 7):
-        with pytest.raises((wire.Refused, ValueError, ArithmeticError)):
+        with pytest.raises(wire.Refused):
             file = File(data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1:])
             [section.read() for section in file.sections]
     for other in (data[:-1], data + b"\n", b""):
