@@ -24,9 +24,9 @@ pub(crate) struct Step {
     from: Rational,
     to: Rational,
     wide: Sampler,
-    /// Bounds of `2^64·p`.
-    low: u64,
-    high: u64,
+    /// Bounds of `2^64·p`, which is 2^64 where the scales are equal: no word tells that.
+    low: u128,
+    high: u128,
 }
 
 impl Step {
@@ -35,10 +35,10 @@ impl Step {
         if from.is_zero() || to < from {
             return Err(NoiseError::ZeroScale);
         }
-        let mut step = Step { from, to, wide: Sampler::laplace(to)?, low: 0, high: u64::MAX };
+        let mut step = Step { from, to, wide: Sampler::laplace(to)?, low: 0, high: u128::MAX };
         let (low, high) = step.enclose(64);
-        step.low = u64::try_from(&low).unwrap_or(u64::MAX);
-        step.high = u64::try_from(&high).unwrap_or(u64::MAX);
+        step.low = u128::try_from(&low).unwrap_or(0);
+        step.high = u128::try_from(&high).unwrap_or(u128::MAX);
         Ok(step)
     }
 
@@ -71,11 +71,11 @@ impl Step {
     /// Whether a uniform fraction lies below p.
     fn stays<R: Rng + ?Sized>(&self, bits: &mut R) -> bool {
         let word = bits.next_u64();
-        if word < self.low {
+        if u128::from(word) < self.low {
             // Then the fraction is below (word + 1)/2^64 ≤ p.
             return true;
         }
-        if word >= self.high {
+        if u128::from(word) >= self.high {
             return false;
         }
         let mut drawn = UBig::from(word);
@@ -203,8 +203,7 @@ mod tests {
     fn a_comparison_that_the_first_word_leaves_open_is_settled() {
         let step = Step::new(r("3"), r("4")).unwrap();
         // The bounds leave one or two words open; from there on further words decide.
-        let mut open = Step { low: 0, high: u64::MAX, ..step.clone() };
-        open.low = 0;
+        let open = Step { low: 0, high: u128::MAX, ..step.clone() };
         let mut bits = Entropy::fixed(3).stream(1);
         let n = 4000;
         let stayed = (0..n).filter(|_| open.stays(&mut bits)).count() as f64;

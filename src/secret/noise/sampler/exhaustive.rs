@@ -334,6 +334,23 @@ fn a_step_stays_for_just_its_share_of_words() {
         assert_eq!((stays(&[0]), stays(&[first - 2]), stays(&[first + 2])), (Some(1), Some(1), None));
         assert_eq!(stays(&[first, second - (1 << 20)]), Some(2), "{from} {to}");
         assert_eq!(stays(&[first, second + (1 << 20)]), None, "{from} {to}");
+        // Bounds of 128 bits are those of the share itself: what lies in it needs a third word, what lies below and above none.
+        assert_eq!(
+            (stays(&[first, second - 1]), stays(&[first, second, 0])),
+            (Some(2), Some(3)),
+            "{from} {to}"
+        );
+        assert_eq!(stays(&[first, second, u64::MAX]), None, "{from} {to}");
+        let words = [first, second + 1, 0];
+        let mut bits = script(&words);
+        step.draw(&mut bits);
+        assert_eq!(bits.drawn, 3, "{from} {to}");
+    }
+    // Between equal scales every word stays, the last ones, too, which no bound proves.
+    let same = Step::new(Rational::whole(5), Rational::whole(5)).unwrap();
+    for words in [[0, 0], [u64::MAX, 0], [u64::MAX, u64::MAX]] {
+        let mut bits = script(&words);
+        assert_eq!((same.draw(&mut bits), bits.asked_for_more()), (0, false), "{words:?}");
     }
 }
 
