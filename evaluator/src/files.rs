@@ -104,6 +104,19 @@ fn sync_folder(path: &Path) -> io::Result<()> {
     }
 }
 
+/// The lock of a folder, where there is such a thing, until it is dropped: whoever takes it changes the folder's files alone. That the folder can be read is needed
+/// in any case.
+#[cfg(feature = "compile")]
+pub fn locked(folder: &Path) -> io::Result<Option<File>> {
+    #[cfg(unix)]
+    {
+        let folder = File::open(folder)?;
+        Ok(folder.lock().is_ok().then_some(folder))
+    }
+    #[cfg(not(unix))]
+    fs::metadata(folder).map(|_| None)
+}
+
 /// Makes a folder, and those that it is in, where they are not there; their names are on the disk then. Those that were made, the innermost first.
 pub fn folders(path: &Path) -> io::Result<Vec<&Path>> {
     let absent = path.ancestors().filter(|folder| !folder.as_os_str().is_empty());

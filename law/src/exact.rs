@@ -412,6 +412,7 @@ mod tests {
     #[test]
     fn arithmetic() {
         assert_eq!(r("1/3").checked_add(r("1/6")).unwrap(), r("1/2"));
+        assert_eq!(String::from(r("2/6")), "1/3");
         assert_eq!(r("2/3").checked_mul(r("9/4")).unwrap(), r("3/2"));
         assert_eq!(r("2/3").checked_div(r("4/9")).unwrap(), r("3/2"));
         assert!(Rational::whole(u128::MAX).checked_add(Rational::ONE).is_none());

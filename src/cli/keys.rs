@@ -48,25 +48,28 @@ pub(super) fn run(args: &Args) -> Outcome {
         let (list, owner) = KeyList::read(&args.folder).map_err(about)?;
         return output::print(&shown(&list, &owner));
     };
-    let there = match KeyList::read(&args.folder) {
-        Err(ReleaseError::Io(e)) if e.kind() == io::ErrorKind::NotFound => None,
-        read => Some(read.map_err(about)?),
+    let read = || match KeyList::read(&args.folder) {
+        Err(ReleaseError::Io(e)) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some).map_err(about),
     };
-    let key = signing::key(path)?;
     // Who lost the list has lost what it revoked, and a new one would let those keys sign again.
-    let left = ["list.pub", "keys.json"].map(|name| args.folder.join(name));
-    let left = left.iter().find(|path| path.symlink_metadata().is_ok());
+    let (there, left) = {
+        let _locked = crate::files::locked(&args.folder);
+        let files = ["list.pub", "keys.json"].map(|name| args.folder.join(name));
+        (read()?, files.into_iter().find(|path| path.symlink_metadata().is_ok()))
+    };
     if let Some(left) = left.filter(|_| there.is_none()) {
         return Err(Failure::Message(format!(
             "{0} is there, and the list is not whole. Put list.pub, keys.json and its signature back: a new list would not know what the old one revoked. If \
              there never was one, delete {0}",
-            output::path(left)
+            output::path(&left)
         )));
     }
+    let key = signing::key(path)?;
     if let Some((_, owner)) = there.as_ref().filter(|(_, owner)| *owner != key.public_key()) {
         return Err(Failure::Message(format!("{owner} signs this list, not {}", key.public_key())));
     }
-    let mut list = match (there, &args.until) {
+    let mut list = match (there.clone(), &args.until) {
         (Some((list, _)), until) => KeyList { until: until.clone().unwrap_or(list.until.clone()), ..list },
         (None, Some(until)) => KeyList { format: 1, until: until.clone(), keys: Vec::new() },
         (None, None) => {
@@ -84,6 +87,10 @@ pub(super) fn run(args: &Args) -> Outcome {
     change(&mut list, args, &key.public_key())?;
     list.sound().map_err(Failure::Message)?;
     crate::files::folders(&args.folder).map_err(|e| output::about(&args.folder, &e))?;
+    let _locked = crate::files::locked(&args.folder).map_err(|e| output::about(&args.folder, &e))?;
+    if read()? != there {
+        return Err(Failure::Message("another command has just changed the list: run this one again".into()));
+    }
     list.write(&args.folder, &key).map_err(|e| unwritten(args, &list, &e))?;
     output::done(output::print(&shown(&list, &key.public_key())), "the new list is there, and signed")
 }

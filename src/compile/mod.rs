@@ -28,6 +28,8 @@ mod recipients;
 #[cfg(test)]
 mod relative;
 pub(crate) mod simulated;
+#[cfg(test)]
+mod sliced;
 pub(crate) mod statement;
 #[cfg(test)]
 mod sums;

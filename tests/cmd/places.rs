@@ -234,6 +234,45 @@ fn racing_replacements_leave_one_release() {
     }
 }
 
+/// Commands that change one list of keys at once: each key that a command says it has added is in it, and whoever came too late says so.
+#[test]
+fn racing_changes_of_a_list_of_keys_lose_none() {
+    let folder = folder();
+    let made = |name: &str| {
+        assert!(run(folder.path(), &["keygen", "--no-passphrase", "--out", name]).status.success());
+    };
+    made("list.key");
+    (0..6).for_each(|i| made(&format!("k{i}.key")));
+    let add = |keys: &[usize]| {
+        let racers: Vec<_> = keys
+            .iter()
+            .map(|i| {
+                let words = ["keys", "trusted", "--key", "list.key", "--until", "2099-12-31", "--add"];
+                let mut command = margins(folder.path());
+                command.args(words).arg(format!("k{i}.pub"));
+                (*i, command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+            })
+            .collect();
+        let late = |(i, racer): (usize, std::process::Child)| {
+            let done = racer.wait_with_output().unwrap();
+            let too_late = said(&done).contains("another command has just changed the list");
+            assert!(done.status.success() != too_late, "{}", said(&done));
+            too_late.then_some(i)
+        };
+        racers.into_iter().filter_map(late).collect::<Vec<usize>>()
+    };
+    let mut left: Vec<usize> = (0..6).collect();
+    for _ in 0..6 {
+        left = add(&left);
+    }
+    assert!(left.is_empty(), "the first to write is never too late");
+    let list = String::from_utf8(run(folder.path(), &["keys", "trusted"]).stdout).unwrap();
+    for i in 0..6 {
+        let key = std::fs::read_to_string(folder.path().join(format!("k{i}.pub"))).unwrap();
+        assert!(list.contains(key.lines().last().unwrap()), "{i} is not in {list}");
+    }
+}
+
 /// Ten asks of one question in one folder: one measures it, and the others answer from what that one made. Of ten different ones each measures
 /// its own, one after the other, and every charge became a file.
 #[test]

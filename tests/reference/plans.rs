@@ -288,6 +288,52 @@ fn substitute_costs_the_worst_pair() {
     }
 }
 
+/// `substitute` with an agency's own rows, against all pairs of cells. A cell that is in no row is one of them; where a unit owns one row,
+/// no cell at all is not: sums over everybody cost nothing.
+#[test]
+fn substitute_costs_the_worst_pair_of_columns() {
+    let cube = cube_of(&[4]);
+    let cuboid = Cuboid::new(vec![(0, 1)]);
+    let row = |factors: [i32; 4]| (0..).zip(factors).filter(|f| f.1 != 0).collect::<Vec<(u32, i32)>>();
+    for factors in [
+        vec![[1, 1, 1, 1]],
+        vec![[5, 5, 5, 5], [3, 3, 2, 3]],
+        vec![[1, 1, 1, 0]],
+        vec![[7, 6, 7, 0], [0, 1, 0, 0]],
+        vec![[-1, 2, 0, 3], [4, 0, 4, 1]],
+    ] {
+        for (noise, max_rows) in [Noise::Gaussian, Noise::Laplace]
+            .into_iter()
+            .zip([1, 2])
+            .chain([(Noise::Gaussian, 2), (Noise::Laplace, 1)])
+        {
+            let mut r = request(cube.clone(), every(&cube, 1), noise, "1000");
+            (r.neighbours, r.max_rows) = (Neighbours::Substitute, max_rows);
+            let mut p = planned(r, Measure::Queries, BudgetRule::Optimal).plan;
+            let rows = margins::plan::Rows {
+                cuboid: cuboid.clone(),
+                rows: factors.iter().copied().map(row).collect(),
+            };
+            let scale: Rational = "37/2".parse().unwrap();
+            p.rows_mut().measurements = vec![margins::plan::Measurement { block: Block::Rows(rows), scale }];
+            let power = if noise == Noise::Gaussian { 2 } else { 1 };
+            // The last one stands for no cell at all.
+            let at = |cell: usize, row: &[i32; 4]| row.get(cell).copied().unwrap_or(0);
+            let mut worst = 0;
+            for i in 0..4 {
+                for j in 0..if max_rows > 1 { 5 } else { 4 } {
+                    let apart = |row: &[i32; 4]| (at(i, row) - at(j, row)).unsigned_abs().pow(power);
+                    worst = factors.iter().map(apart).sum::<u32>().max(worst);
+                }
+            }
+            let want = f64::from(worst * max_rows.pow(power)) / (f64::from(power) * 18.5);
+            let found = cost::cost(&p, &Frame::new(&cube, &p.levels)).unwrap();
+            assert_eq!(found.worst_case, cost::WorstCase::Joint);
+            assert!((found.total.to_f64() - want).abs() < 1e-12, "{factors:?} {noise:?} {max_rows}");
+        }
+    }
+}
+
 #[test]
 fn same_request_same_plan() {
     let cube = Cube { dimensions: vec![grouped("a", &[2, 3, 1]), plain("b", 3), plain("c", 7)] };

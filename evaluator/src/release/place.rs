@@ -57,7 +57,7 @@ impl Place {
     }
 
     fn made(&self) -> Result<(NamedTempFile, Passing), SealError> {
-        let locked = self.lock()?;
+        let locked = crate::files::locked(&self.dir)?;
         let busy = locked.is_some() && self.sweep();
         self.look()?;
         if busy && !self.replace {
@@ -76,7 +76,7 @@ impl Place {
     }
 
     fn names(&self, file: NamedTempFile, signature: &str) -> Result<(), SealError> {
-        let _locked = self.lock()?;
+        let _locked = crate::files::locked(&self.dir)?;
         self.look()?;
         let beside = self.holding(signature.as_bytes())?;
         let before = self.signature()?;
@@ -90,17 +90,6 @@ impl Place {
             return Err(e);
         }
         self.sync().map_err(SealError::Folder)
-    }
-
-    /// The lock of the folder, where there is such a thing. That the folder can be read is needed in any case.
-    fn lock(&self) -> Result<Option<File>, SealError> {
-        #[cfg(unix)]
-        {
-            let folder = File::open(&self.dir)?;
-            Ok(folder.lock().is_ok().then_some(folder))
-        }
-        #[cfg(not(unix))]
-        Ok(None)
     }
 
     /// Whether both names may be taken. Names are looked at themselves: a link to nowhere is there, too.

@@ -192,6 +192,20 @@ fn epsilon_is_the_least() {
     }
 }
 
+/// Values can be listed of lattices alone: noise without one, and more noises than lists have room for, are left to inversion.
+#[test]
+fn what_has_no_list_is_not_listed() {
+    let smooth = Loss::smooth(0.5);
+    assert!(listed::delta(&smooth, 0.2, 0.1).is_none());
+    assert!(listed::delta(&Loss { smooth: 1e-9, ..loss(&[one(1, 1, 2.0)]) }, 0.2, 0.1).is_none());
+    assert!(listed::delta(&loss(&[one(1, 1 << 20, 1e6)]), 0.2, 0.1).is_none());
+    assert!(listed::delta(&loss(&[one(1, 1, 1e12)]), 0.2, 0.1).is_none());
+    // Sums that reach further than an exponential of a double.
+    assert!(listed::delta(&loss(&[one(900, 1, 1.0)]), 0.2, 0.1).is_none());
+    let half = smooth.scaled(2.0);
+    assert_eq!((half.rho(), half.delta(1.0)), (0.25, Loss::smooth(0.25).delta(1.0)));
+}
+
 #[test]
 fn what_is_no_noise_has_no_loss() {
     assert!(Loss::new([one(1, 1, 0.0)]).is_none());
