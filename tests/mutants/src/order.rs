@@ -8,14 +8,13 @@ use std::sync::Mutex;
 /// Of every function and file the tests that noticed a change in it, the last one last.
 pub type Noticed = Mutex<BTreeMap<String, Vec<String>>>;
 
-/// Tests that are tried in one process: those of one program that take a second together.
+/// Tests that are tried in one process: those of one program that take a quarter of a second together. A process runs all of its tests, whichever fails.
 fn groups(order: Vec<(&Test, f64)>) -> Vec<(Vec<&Test>, f64)> {
     let mut groups: Vec<(Vec<&Test>, f64)> = Vec::new();
     for (test, seconds) in order {
-        let open =
-            groups.iter_mut().rev().take(3).find(|(tests, all)| {
-                tests[0].program == test.program && tests.len() < 30 && all + seconds < 1.0
-            });
+        let open = groups.iter_mut().rev().take(3).find(|(tests, all)| {
+            tests[0].program == test.program && tests.len() < 30 && all + seconds < 0.25
+        });
         match open {
             Some((tests, all)) => {
                 tests.push(test);
