@@ -964,3 +964,5 @@ fn least(falling: impl Fn(f64) -> f64, p: f64, start: f64, tolerance: impl Fn(f6
 mod tests;
 #[cfg(test)]
 mod tests_centre;
+#[cfg(test)]
+mod tests_digits;

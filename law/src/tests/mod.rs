@@ -13,17 +13,17 @@ use std::path::Path;
 
 /// Numbers under their names, in the shortest text that is read as the same number.
 #[derive(Default)]
-struct Digits(String);
+pub(crate) struct Digits(String);
 
 impl Digits {
-    fn say(&mut self, what: &str, numbers: impl IntoIterator<Item = f64>) {
+    pub(crate) fn say(&mut self, what: &str, numbers: impl IntoIterator<Item = f64>) {
         self.0.push_str(what);
         numbers.into_iter().for_each(|x| write!(self.0, " {x:e}").unwrap());
         self.0.push('\n');
     }
 
     /// Compares with the file of this name.
-    fn are_those_of(self, name: &str) {
+    pub(crate) fn are_those_of(self, name: &str) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tests/frozen").join(name);
         if std::env::var_os("UPDATE").is_some() {
             std::fs::write(&path, &self.0).unwrap();
