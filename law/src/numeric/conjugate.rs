@@ -101,13 +101,13 @@ pub fn solve<S: System>(
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::numeric::cholesky::{Cholesky, Lower, dot};
     use crate::numeric::dice::Dice;
 
     /// Written out, with the reciprocals of its diagonal.
-    struct Dense(Vec<Vec<f64>>);
+    pub(crate) struct Dense(pub(crate) Vec<Vec<f64>>);
 
     impl System for Dense {
         type Vector = Vec<f64>;

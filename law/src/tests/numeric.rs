@@ -2,7 +2,8 @@
 
 use super::Digits;
 use crate::numeric::cholesky::{Cholesky, Lower, dot};
-use crate::numeric::conjugate::{self, Rules, System};
+use crate::numeric::conjugate::tests::Dense;
+use crate::numeric::conjugate::{self, Rules};
 use crate::numeric::cosine::Cosines;
 use crate::numeric::dice::Dice;
 use crate::numeric::pivoted::{Gram, Pivoted};
@@ -130,34 +131,6 @@ fn spectra() {
         }
     }
     digits.are_those_of("spectra.txt");
-}
-
-struct Dense(Vec<Vec<f64>>);
-
-impl System for Dense {
-    type Vector = Vec<f64>;
-
-    fn apply(&self, v: &Vec<f64>) -> Option<(Vec<f64>, f64)> {
-        let image: Vec<f64> = self.0.iter().map(|row| dot(row, v)).collect();
-        let curvature = dot(v, &image);
-        Some((image, curvature))
-    }
-
-    fn dot(&self, x: &Vec<f64>, y: &Vec<f64>) -> f64 {
-        dot(x, y)
-    }
-
-    fn precondition(&self, r: &Vec<f64>) -> Vec<f64> {
-        r.iter().enumerate().map(|(i, r)| if self.0[i][i] > 0.0 { r / self.0[i][i] } else { 0.0 }).collect()
-    }
-
-    fn add(&self, x: &mut Vec<f64>, by: f64, y: &Vec<f64>) {
-        x.iter_mut().zip(y).for_each(|(x, y)| *x += by * y);
-    }
-
-    fn turn(&self, y: &mut Vec<f64>, by: f64, x: &Vec<f64>) {
-        y.iter_mut().zip(x).for_each(|(y, x)| *y = x + by * *y);
-    }
 }
 
 #[test]
