@@ -3,10 +3,11 @@
 //! Statistical tests use fixed seeds. Each allows 4.5 standard errors (seven in a million, two-sided), and shows beside it what it would
 //! not let pass.
 
+use super::tests::narrow;
 use super::*;
 use crate::answer::tell::AllRows;
 use crate::answer::{Answers, Evaluator, Several};
-use crate::cube::{Cube, Filter, Integers, Level};
+use crate::cube::{Cube, Filter, Level};
 use crate::law::{ErrorLaw, NoiseLaw, Term};
 use crate::numeric::tries::tries;
 use crate::plan::copies::Centres;
@@ -17,8 +18,7 @@ use crate::release::{Currency, Outcome, Release};
 use crate::secret::Charged;
 use crate::secret::ingest::Means;
 use crate::secret::ingest::Rows;
-use crate::secret::measure::{Copies, measure_copies};
-use crate::watch::Watch;
+use crate::secret::measure::Copies;
 use std::collections::BTreeMap;
 
 const HEAD: &str = r#"
@@ -81,15 +81,7 @@ fn rows() -> Rows {
 
 /// What is measured for every copy, from this seed.
 fn measured(cube: &Cube, plans: &[Plan], seed: u64) -> Vec<Vec<Vec<i64>>> {
-    let copies = Copies::new(plans.to_vec()).unwrap();
-    let (charged, ()) = Charged::copies(cube, copies, |_| Ok::<(), std::fmt::Error>(())).unwrap();
-    let mut out = vec![Vec::new(); plans.len()];
-    let mut sink = |copy: usize, _: usize, values: Integers| {
-        out[copy].push(values.iter().map(|v| v as i64).collect());
-        Ok(())
-    };
-    measure_copies(rows().into(), cube, charged, Entropy::fixed(seed), &Watch::default(), &mut sink).unwrap();
-    out
+    super::tests::measured(cube, plans, rows(), seed, narrow)
 }
 
 /// The cube over whose levels a plan speaks.

@@ -9,7 +9,7 @@ mod told;
 mod weighing;
 mod wide;
 
-use super::tests::{released_by, released_from, spec};
+use super::tests::{measured, narrow, released_by, released_from, spec};
 use crate::answer::{Answers, Evaluator};
 use crate::audit;
 use crate::cube::{Frame, MeasuredFrom};

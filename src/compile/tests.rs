@@ -1,6 +1,6 @@
 use super::*;
 use crate::answer::Answers;
-use crate::cube::Frame;
+use crate::cube::{Cube, Frame, Integers};
 use crate::plan::{Measure, Plan};
 use crate::planner::Planned;
 use crate::release::packing::{layout, pack};
@@ -8,7 +8,7 @@ use crate::release::{Kind, Outcome, Release, Writer, claims, wire};
 use crate::secret::Charged;
 use crate::secret::ingest::Means;
 use crate::secret::ingest::Rows;
-use crate::secret::measure::{Copies, exact_tables};
+use crate::secret::measure::{Copies, exact_tables, measure_copies};
 
 const SPEC: &str = r#"
 name = "shop"
@@ -41,6 +41,30 @@ const ROWS: &str = "sex,age\nF,1\nF,2\nM,7\nM,7\nF,9\nM,0\n";
 
 pub(super) fn spec(text: &str) -> Spec {
     crate::spec::parse(text, Path::new("shop.toml"), |_| Err(std::io::ErrorKind::NotFound.into())).unwrap()
+}
+
+/// What is measured for every copy, from this seed: of one measurement, or slice of one, after the other.
+pub(super) fn measured<T>(
+    cube: &Cube,
+    plans: &[Plan],
+    data: impl Into<Data>,
+    seed: u64,
+    of: fn(Integers) -> T,
+) -> Vec<Vec<T>> {
+    let copies = Copies::new(plans.to_vec()).unwrap();
+    let (charged, ()) = Charged::copies(cube, copies, |_| Ok::<(), std::fmt::Error>(())).unwrap();
+    let mut out: Vec<Vec<T>> = plans.iter().map(|_| Vec::new()).collect();
+    let mut sink = |copy: usize, _: usize, values: Integers| {
+        out[copy].push(of(values));
+        Ok(())
+    };
+    measure_copies(data.into(), cube, charged, Entropy::fixed(seed), &Watch::default(), &mut sink).unwrap();
+    out
+}
+
+/// Integers of which all have 64 bits.
+pub(super) fn narrow(values: Integers) -> Vec<i64> {
+    values.iter().map(|v| v as i64).collect()
 }
 
 fn tables(job: Job) -> Planned {

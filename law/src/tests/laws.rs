@@ -57,6 +57,13 @@ fn points(digits: &mut Digits, law: &ErrorLaw, far: &[f64]) {
     }
 }
 
+/// Both tails at so many standard errors.
+fn tails(digits: &mut Digits, law: &ErrorLaw, far: &[f64]) {
+    for x in far.iter().map(|z| z * law.std_error()) {
+        digits.say("  above:", [law.sf(x), law.cdf(-x)]);
+    }
+}
+
 fn head(digits: &mut Digits, terms: &Terms, law: &ErrorLaw) {
     let head = [law.variance(), law.std_error(), law.lattice().unwrap_or(0.0)];
     let first: Vec<_> = terms.iter().take(4).collect();
@@ -156,9 +163,7 @@ fn by_their_values() {
         let law = law(&terms);
         head(&mut digits, &terms, &law);
         widths(&mut digits, &law, &LEVELS);
-        for z in FAR {
-            digits.say("  above:", [law.sf(z * law.std_error()), law.cdf(-z * law.std_error())]);
-        }
+        tails(&mut digits, &law, &FAR);
     }
     digits.are_those_of("values.txt");
 }
@@ -224,9 +229,7 @@ fn by_other_methods() {
             let law = law(&terms).with_method(method).unwrap();
             head(&mut digits, &terms, &law);
             widths(&mut digits, &law, &[0.5, 0.95]);
-            for z in [0.0, 0.5, 1.7] {
-                digits.say("  above:", [law.sf(z * law.std_error()), law.cdf(-z * law.std_error())]);
-            }
+            tails(&mut digits, &law, &[0.0, 0.5, 1.7]);
         }
     }
     digits.are_those_of("other-methods.txt");

@@ -3,16 +3,11 @@
 use super::*;
 use crate::answer::{Several, collude};
 use crate::compile::{Job, Released};
-use crate::cube::Integers;
 use crate::plan::Mode;
 use crate::planner::Look;
 use crate::planner::copies::Copies as Planned;
 use crate::recover::noise_of;
-use crate::secret::Charged;
 use crate::secret::ingest::Rows;
-use crate::secret::measure::{Copies, measure_copies};
-use crate::secret::noise::Entropy;
-use crate::watch::Watch;
 
 pub(super) const NESTED: &str = "mode = \"nested\"";
 const SHIFTED: &str = "mode = \"shifted\"\nmean = 20";
@@ -47,16 +42,7 @@ fn row(i: u32) -> [u32; 3] {
 fn measured(spec: &Spec, plans: &[Plan], seed: u64) -> Vec<Vec<Vec<i64>>> {
     let column = |at: usize| (0..60).map(|i| row(i)[at]).collect::<Vec<u32>>();
     let rows = Rows::from_codes(&[2, 3, 506], &[column(0), column(1), column(2)]).unwrap();
-    let copies = Copies::new(plans.to_vec()).unwrap();
-    let (charged, ()) = Charged::copies(&spec.cube, copies, |_| Ok::<(), std::fmt::Error>(())).unwrap();
-    let mut out = vec![Vec::new(); plans.len()];
-    let mut sink = |copy: usize, _: usize, values: Integers| {
-        out[copy].push(values.iter().map(|v| v as i64).collect());
-        Ok(())
-    };
-    let entropy = Entropy::fixed(seed);
-    measure_copies(rows.into(), &spec.cube, charged, entropy, &Watch::default(), &mut sink).unwrap();
-    out
+    super::measured(&spec.cube, plans, rows, seed, narrow)
 }
 
 /// Of two lists around their own means: how many standard errors their correlation is from 0.

@@ -6,11 +6,8 @@ use crate::answer::Several;
 use crate::cube::{Integer, Integers};
 use crate::plan::{Block, Channel};
 use crate::planner::capacity;
-use crate::secret::Charged;
 use crate::secret::count::Data;
 use crate::secret::ingest::Rows;
-use crate::secret::measure::{Copies, measure_copies};
-use crate::secret::noise::Entropy;
 
 /// Steps between the bounds.
 const STEPS: u32 = 10_000_000;
@@ -78,15 +75,7 @@ fn wide(values: &Integers) -> bool {
 }
 
 fn measured(spec: &Spec, plan: &Plan, data: Data) -> Vec<Integers> {
-    let copies = Copies::new(vec![plan.clone()]).unwrap();
-    let (charged, ()) = Charged::copies(&spec.cube, copies, |_| Ok::<_, std::fmt::Error>(())).unwrap();
-    let mut out = Vec::new();
-    let mut sink = |_: usize, _: usize, values: Integers| {
-        out.push(values);
-        Ok(())
-    };
-    measure_copies(data, &spec.cube, charged, Entropy::fixed(5), &Watch::default(), &mut sink).unwrap();
-    out
+    super::measured(&spec.cube, std::slice::from_ref(plan), data, 5, |values| values).remove(0)
 }
 
 /// With the same noise, what rows add to each integer is exactly what it must be, whether the rows are kept or counted as they stream by; and more than 64 bits are there.
