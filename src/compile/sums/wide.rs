@@ -252,14 +252,11 @@ fn what_nobody_writes_is_refused() {
     };
     // The furthest that a value may be, which no noise explains but no reader can tell.
     assert!(passes(with(&changed(&|v| if v > 0 { (1 << 126) - 1 } else { -(1 << 126) }))));
-    // Where the last list begins: its width, of which a reader knows how many bytes it has.
-    let widths: Vec<usize> = (65..=127)
-        .filter_map(|width: usize| {
-            let begins = bytes.len().checked_sub(1 + (last.iter().count() * width).div_ceil(8))?;
-            (usize::from(bytes[begins]) == width).then_some(begins)
-        })
-        .collect();
-    let [begins] = widths[..] else { panic!("{widths:?}") };
+    // Where the last list begins: its width, that of its widest value.
+    let widest = last.iter().fold(0, |w, v| w | ((v << 1) ^ (v >> 127)) as u128);
+    let width = (128 - widest.leading_zeros()) as usize;
+    let begins = bytes.len() - 1 - (last.iter().count() * width).div_ceil(8);
+    assert_eq!(usize::from(bytes[begins]), width);
     for width in [0, 1, 63, 64, 128, 129, 255] {
         let mut forged = bytes.clone();
         forged[begins] = width;
