@@ -209,10 +209,7 @@ fn summed(spec: &Spec, first: &Plan, check: &mut impl FnMut(bool, &str)) {
 
 /// Whether both are of the same number by the same bounds and steps, whatever is said of it for people.
 fn alike(own: &Subject, other: &Subject) -> bool {
-    let same = match (own.quantity(), other.quantity()) {
-        (Some(own), Some(other)) => own.unlike(other).is_none(),
-        (own, other) => own == other,
-    };
+    let same = own.quantity().zip(other.quantity()).is_some_and(|(own, other)| own.unlike(other).is_none());
     same && std::mem::discriminant(own) == std::mem::discriminant(other)
 }
 

@@ -113,6 +113,7 @@ fn spec(text: &str) -> Spec {
     let read = |name: &str| match name {
         "places.csv" => Ok(PLACES.as_bytes().to_vec()),
         "rows.csv" => Ok(b"1,0\n0,1\n".to_vec()),
+        "mixed.csv" => Ok(b"1,1\n2,0\n0,1\n".to_vec()),
         _ => Err(std::io::ErrorKind::NotFound.into()),
     };
     crate::spec::parse(text, Path::new("shop.toml"), read).unwrap_or_else(|e| panic!("{e}\n{text}"))
@@ -452,6 +453,18 @@ fn a_guarantee_that_is_too_good_is_noticed() {
     assert!(passes_without_spec(persons.as_ref().unwrap()));
     let why = refused(persons).unwrap();
     assert!(why.contains("unit: the manifest says") && why.contains("the spec says"), "{why}");
+}
+
+/// Of (ε, δ) that allow less than was spent the check of δ fails, too, whether it knows the law of all noises or goes by ρ.
+#[test]
+fn what_delta_allows_is_checked_by_itself() {
+    let key = agency();
+    for text in [TABLES.to_owned(), PROJECTION.replace("rho = \"1/2\"", "epsilon = 1\ndelta = 1e-6")] {
+        let release = released(&text, ROWS, &key);
+        assert_eq!(with_spec(&release, &key, "delta = 1e-6", "delta = 1e-6"), None);
+        let why = with_spec(&release, &key, "delta = 1e-6", "delta = 1e-9").unwrap();
+        assert!(why.contains("what: \"delta\"") && why.contains("other budgets"), "{why}");
+    }
 }
 
 /// Specs that allow or ask for something else than was made, or that cannot be read.
@@ -801,8 +814,11 @@ fn what_is_measured_is_no_less_and_no_more_than_tables_need() {
 /// Where equal shares are asked for, everything has one.
 #[test]
 fn equal_shares_are_equal() {
+    use crate::plan::Block;
     let tables = "[[dimension]]\nname = \"area\"\ncodes = 3\n[[table]]\nof = [\"sex\", \"age\"]\n[[table]]\nof = [\"area\"]\n[strategy]\nbudgets = \"uniform\"\nmeasure = ";
     let rows = "\"matrix\"\nrows = { file = \"rows.csv\", of = [\"sex\"] }";
+    // One of these rows moves by two: it has a block of its own, and more noise.
+    let mixed = "\"matrix\"\nrows = { file = \"mixed.csv\", of = [\"sex\"] }";
     for (measure, tables) in [
         ("\"residual\"", tables),
         ("\"queries\"", tables),
@@ -812,13 +828,20 @@ fn equal_shares_are_equal() {
         ("\"wavelet\"", tables),
         ("\"fourier\"", tables),
         (rows, "[[table]]\nof = [\"sex\"]\n[strategy]\nbudgets = \"uniform\"\nmeasure = "),
+        (mixed, "[[table]]\nof = [\"sex\"]\n[strategy]\nbudgets = \"uniform\"\nmeasure = "),
     ] {
-        for privacy in ["rho = 1", "epsilon = 1", "rho = 1\nneighbours = \"substitute\""] {
+        for privacy in ["rho = 1", "rho = 1e4", "epsilon = 1", "rho = 1\nneighbours = \"substitute\""] {
             let head = HEAD.replace("rho = 1", privacy);
             let spec = spec(&format!("{head}{tables}{measure}\n"));
-            let Ok(planned) = crate::planner::plan(&spec.request().unwrap()) else {
-                assert!(measure == "\"residual\"" && privacy == "epsilon = 1", "{measure}, {privacy}");
-                continue;
+            let planned = match crate::planner::plan(&spec.request().unwrap()) {
+                Ok(planned) => planned,
+                Err(why) => {
+                    assert!(
+                        measure == "\"residual\"" && privacy == "epsilon = 1",
+                        "{measure}, {privacy}: {why}"
+                    );
+                    continue;
+                }
             };
             let over = spec.planned(&planned.plan);
             let same = |plan: &crate::plan::Plan| measured::blocks(&over, &over.cube, plan);
@@ -828,6 +851,15 @@ fn equal_shares_are_equal() {
                 let scale = &mut other.channels[0].measurements[0].scale;
                 *scale = scale.checked_div(Rational::whole(2)).unwrap();
                 assert!(!same(&other), "{measure}, {privacy}");
+            }
+            if measure == mixed {
+                let mut other = planned.plan.clone();
+                let measured = &mut other.channels[0].measurements;
+                assert_eq!(measured.len(), 2, "{privacy}");
+                let Some(Block::Rows(second)) = measured.pop().map(|m| m.block) else { panic!("no rows") };
+                let Block::Rows(first) = &mut measured[0].block else { panic!("no rows") };
+                first.rows.extend(second.rows);
+                assert!(!same(&other), "rows that move by one and by two have the same noise: {privacy}");
             }
         }
     }
@@ -996,15 +1028,16 @@ fn margins_of_recipients_are_reckoned_anew() {
     let key = agency();
     for privacy in ["rho = 1", "epsilon = 1"] {
         for mode in ["nested\"", "shifted\"\nmean = 9"] {
+            // Two tables, whose noises are both to be kept within the margin.
             let text = format!(
-                "{}[[table]]\nof = [\"sex\", \"age\"]\n[recipients]\nmode = \"{mode}\n[[recipient]]\nname = \"a\"\n{privacy}\n\
-                 [[recipient]]\nname = \"b\"\nmargin = 40\n",
+                "{}[[table]]\nof = [\"sex\", \"age\"]\n[[table]]\nof = [\"sex\"]\n[recipients]\nmode = \"{mode}\n[[recipient]]\nname = \"a\"\n{privacy}\n\
+                 [[recipient]]\nname = \"b\"\nmargin = 120\n",
                 HEAD.replace("rho = 1", privacy)
             );
             let release = released(&text, ROWS, &key);
-            assert_eq!(with_spec(&release, &key, "margin = 40", "margin = 40"), None, "{text}");
-            for wider in ["margin = 50", "margin = 4000"] {
-                let why = with_spec(&release, &key, "margin = 40", wider)
+            assert_eq!(with_spec(&release, &key, "margin = 120", "margin = 120"), None, "{text}");
+            for wider in ["margin = 150", "margin = 12000"] {
+                let why = with_spec(&release, &key, "margin = 120", wider)
                     .unwrap_or_else(|| panic!("{wider} passes\n{text}"));
                 assert!(why.contains("more of the budget than that needs"), "{why}");
             }

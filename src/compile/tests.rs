@@ -408,6 +408,12 @@ fn epsilons_are_rounded_up() {
     ] {
         assert_eq!(claims::decimals_up(x), want);
     }
+    // A probability of nothing, or of everything, has no ε beside it.
+    for format in [1, 2] {
+        let of = |delta: &str| claims::approximate(format, Rational::ONE, delta.parse().unwrap());
+        assert!(of("1/2").is_some());
+        assert!(["0", "1", "3/2"].into_iter().all(|delta| of(delta).is_none()));
+    }
 }
 
 /// What the plan does not name does not leave, nor does anything without a reason.
@@ -428,6 +434,36 @@ fn undeclared_exact_tables_do_not_leave() {
         let refused = exact_tables(&data, &spec.cube, &charged, &Spec { exact, ..spec.clone() });
         assert!(matches!(refused, Err(MeasureError::Undeclared)));
     }
+}
+
+/// What has no noise, or no price under its kind of noise, costs nothing that could be charged.
+#[test]
+fn what_has_no_price_is_refused() {
+    use crate::plan::cost::{CostError, cost};
+    let spec = spec(&SPEC.replacen("[[table]]", "[strategy]\nmeasure = \"residual\"\n\n[[table]]", 1));
+    let plan = planned(&spec).unwrap().plan;
+    let frame = Frame::new(&spec.cube, &plan.levels);
+    let of = |plan: &Plan| cost(plan, &frame).map(|cost| cost.total);
+    assert!(of(&plan).is_ok());
+    let mut silent = plan.clone();
+    silent.measurements_mut().last().unwrap().scale = Rational::ZERO;
+    assert_eq!(of(&silent), Err(CostError::NoNoise(plan.measured() - 1)));
+    let pure = Plan { noise: crate::plan::Noise::Laplace, ..plan };
+    assert!(matches!(of(&pure), Err(CostError::Squares(_))));
+}
+
+/// Whoever asks measuring to stop is heard before anything is handed over.
+#[test]
+fn measuring_stops_where_it_is_told_to() {
+    let spec = spec(SPEC);
+    let alone = Copies::new(vec![planned(&spec).unwrap().plan]).unwrap();
+    let (charged, ()) = Charged::copies(&spec.cube, alone, |_| Ok::<(), std::fmt::Error>(())).unwrap();
+    let data = Rows::from_codes(&[2, 10], &[vec![0, 1], vec![3, 4]]).unwrap().into();
+    let watch = Watch::default();
+    watch.stop();
+    let mut sink = |_, _, _| panic!("something is handed over");
+    let found = measure_copies(data, &spec.cube, charged, Entropy::fixed(1), &watch, &mut sink);
+    assert!(matches!(found, Err(MeasureError::Stopped)));
 }
 
 /// The cost is held against the budget to the last digit, before anything is charged; what is charged is the cost.
@@ -611,6 +647,13 @@ fn threads_and_counts_make_no_difference() {
     };
     let last = lines.len() - 1;
     assert!(refused(&lines[..last].join("\n")).contains("has not as many rows"));
+    // Agreeing, and more than the plan's integers have room for.
+    let many = lines.iter().map(|line| {
+        let (count, rest) = line.split_once(',').unwrap();
+        count.parse().map_or((*line).to_owned(), |count: u64| format!("{},{rest}", count << 49))
+    });
+    let why = refused(&many.collect::<Vec<_>>().join("\n"));
+    assert!(why.contains("has more rows than the") && why.contains("nothing was charged"), "{why}");
     let fields: Vec<&str> = lines[last].split(',').collect();
     let changed = |at: usize, to: &str| {
         let mut fields = fields.clone();

@@ -266,12 +266,7 @@ impl Ledger {
             OpenOptions::new().append(true).open(&self.path)?;
         } else {
             // The nearest folder that is there must let the others, or the file, be made.
-            let folder = self
-                .path
-                .ancestors()
-                .skip(1)
-                .map(|d| if d.as_os_str().is_empty() { Path::new(".") } else { d });
-            let there = folder.into_iter().find(|d| d.exists()).unwrap_or(Path::new("."));
+            let there = self.path.ancestors().skip(1).find(|d| d.exists()).unwrap_or(Path::new("."));
             tempfile::tempfile_in(there)?;
         }
         let chain = self.chain()?;

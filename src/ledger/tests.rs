@@ -72,6 +72,22 @@ fn spent(charges: &[Charge]) -> Spent {
     Spent::of(&charges.iter().collect::<Vec<_>>())
 }
 
+/// A ledger that cannot be read is none that is empty: here a folder has its name.
+#[test]
+fn what_cannot_be_read_is_not_empty() {
+    let (_dir, ledger) = ledger();
+    assert!(ledger.chain().unwrap().charges().next().is_none());
+    fs::create_dir_all(&ledger.path).unwrap();
+    assert!(matches!(ledger.chain(), Err(LedgerError::Io(_))));
+    assert!(ledger.charge(rho("1"), &key(), DAY).is_err());
+}
+
+#[test]
+fn short_amounts_are_exact() {
+    assert_eq!(short(r("1234567/1234577")), "1234567/1234577");
+    assert_eq!(short(r("1234567/12345771")), "0.099999182");
+}
+
 #[test]
 fn charges_add_up_and_the_bound_holds() {
     let (_dir, ledger) = ledger();

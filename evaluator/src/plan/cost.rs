@@ -232,7 +232,7 @@ fn of_channel(
     each: &mut dyn FnMut(Rational),
 ) -> Result<(u128, WorstCase), CostError> {
     let mut total: u128 = 0;
-    let mut others = 0;
+    let mut others = false;
     // Neighbours in a long plan are often alike.
     let mut last: Option<((u128, Rational), (Rational, Option<u128>))> = None;
     for (index, m) in (first..).zip(&channel.measurements) {
@@ -251,7 +251,7 @@ fn of_channel(
             continue;
         }
         if m.block.form() != Form::Rows {
-            others += 1;
+            others = true;
             total = fixed.and_then(|c| total.checked_add(c)).ok_or(CostError::Overflow(index))?;
         }
     }
@@ -266,7 +266,7 @@ fn of_channel(
     let rows = rows::rows_cost(plan, channel, frame)?;
     if let Some((cost, case)) = rows {
         total = total.checked_add(cost).ok_or(CostError::Overflow(0))?;
-        worst_case = if others == 0 { case } else { WorstCase::Bound };
+        worst_case = if others { WorstCase::Bound } else { case };
     }
     // Two rows in whole tables are always in different cells, or the same; in signed sums they may be opposite.
     let signed = channel.measurements.iter().any(|m| m.block.is_signed());

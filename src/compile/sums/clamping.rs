@@ -141,7 +141,7 @@ fn moved_rows_are_counted() {
             }
             variance = moved[0].std_error * moved[0].std_error;
         }
-        let least = 0.9 - 5.0 * (0.09 / draws as f64).sqrt();
+        let least = least_covered(draws);
         for i in 0..2 {
             let (rate, mean) = (covered[i] as f64 / draws as f64, sums[i] / draws as f64);
             assert!(rate >= least, "{privacy}: {rate}");

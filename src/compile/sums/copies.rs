@@ -208,7 +208,7 @@ fn copies_of_sums_verify_and_cover() {
             }
             covered
         };
-        let least = 0.9 - 5.0 * (0.09 / draws as f64).sqrt();
+        let least = least_covered(draws);
         for (i, covered) in added_up(draws, one).iter().enumerate() {
             let rate = *covered as f64 / (2 * draws) as f64;
             assert!(rate >= least, "{privacy} {mode}: copy {}, figure {}: {rate}", i / 4, i % 4);

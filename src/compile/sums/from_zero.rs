@@ -143,7 +143,7 @@ fn sums_from_zero_are_covered() {
         };
         [table.rows.iter().zip(&truth).map(of).sum()]
     });
-    let (rate, least) = (covered[0] as f64 / (2 * draws) as f64, 0.9 - 5.0 * (0.09 / draws as f64).sqrt());
+    let (rate, least) = (covered[0] as f64 / (2 * draws) as f64, least_covered(draws));
     assert!(rate >= least, "{rate}");
 }
 

@@ -77,6 +77,6 @@ fn skewed_amounts_are_covered() {
     }
     let all = (9 * draws) as f64;
     println!("SUM, AVG, VAR_POP, difference of means: {:?} of {all}", of_all.map(|c| c as f64 / all));
-    let least = 0.9 - 5.0 * (0.09 / all).sqrt();
+    let least = least_covered(9 * draws);
     assert!(of_all.iter().all(|c| *c as f64 / all >= least), "{of_all:?}");
 }

@@ -214,8 +214,7 @@ fn weighted_figures_are_covered() {
             *covered += usize::from(f.low - 1e-6 <= want && want <= f.high + 1e-6);
         }
     }
-    // Five standard errors of a share of 0.9 below it: a true 0.9 fails once in three million runs.
-    let least = 0.9 - 5.0 * (0.09 / draws as f64).sqrt();
+    let least = least_covered(draws);
     assert!(covered.iter().all(|c| *c as f64 / draws as f64 >= least), "{covered:?} of {draws}");
 }
 

@@ -158,4 +158,23 @@ mod tests {
         // So small that nothing but the bound is said.
         assert_eq!(exact(&UBig::from(u128::MAX), &UBig::ONE, 64), (UBig::ZERO, UBig::ONE));
     }
+
+    /// Where the exponential is just above or just below a whole number, a bound that lost a single unit on its way shows.
+    #[test]
+    fn bounds_are_proper_beside_whole_numbers() {
+        let den = UBig::ONE << 100;
+        for bits in [1usize, 5, 9] {
+            for whole in 1u32..1 << bits {
+                let ratio = FBig::<mode::Zero, 2>::from(1u32 << bits).with_precision(300).value();
+                let ln = (ratio / FBig::from(whole).with_precision(300).value()).ln();
+                let scaled = ln * FBig::from(2u8).with_precision(300).value().powi(100.into());
+                let below: UBig = scaled.to_int().value().try_into().unwrap();
+                let whole = UBig::from(whole);
+                let (low, high) = exact(&below, &den, bits);
+                assert!(low <= whole && whole < high, "just above {whole} at {bits}: {low} {high}");
+                let (low, high) = exact(&(below + UBig::ONE), &den, bits);
+                assert!(low < whole && whole <= high, "just below {whole} at {bits}: {low} {high}");
+            }
+        }
+    }
 }

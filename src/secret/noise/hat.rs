@@ -239,6 +239,13 @@ mod tests {
             let tail = 2 * blocks as usize;
             assert_eq!(units[tail].len() as u64, 2 * hat.tail_step * hat.tail_height);
             assert_eq!(units[tail], units[tail + 1]);
+            // Each step of the tail is above the law where it begins, and half as high as the one before.
+            for step in 0..64 {
+                let begins = (hat.blocks + step * hat.tail_step) * w;
+                let law = hat.multiplier as f64 * (-(law.gamma(begins) as f64) / exp::ONE as f64).exp();
+                let height = hat.tail_height as f64 * 0.5f64.powi(step as i32);
+                assert!(height * (1.0 + 1e-9) >= law, "{noise:?} {scale} step {step}: {height} {law}");
+            }
         }
     }
 

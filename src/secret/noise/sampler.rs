@@ -127,7 +127,7 @@ impl Sampler {
             None => (k, height, 0),
             #[cfg(feature = "faults")]
             Some(0) if planted::on(Planted::NoTails) => return None,
-            Some(0) if block < 2 * hat.blocks + 2 => {
+            Some(0) => {
                 // The tail's units: `tail_height` for each block of its first step, and as many again for all
                 // later steps, of which each takes half of what is left.
                 let (c, height) = (height / hat.tail_height, height % hat.tail_height);

@@ -162,6 +162,9 @@ mod tests {
                 assert!((got - want).abs() < 1e-12, "{b1} {b2}: {got} {want}");
             }
         }
+        // Where no digit is left of what both laws give to 1, nothing is known, and nothing is claimed.
+        let step = Step::new(r("1e-4"), r("1e-4")).unwrap();
+        assert_eq!((step.low, step.high), (0, 1 << 64));
         assert!(Step::new(r("2"), r("1")).is_err() && Step::new(Rational::ZERO, r("1")).is_err());
     }
 

@@ -2,7 +2,7 @@
 //!
 //!     cargo run --manifest-path tests/mutants/Cargo.toml -- [--file PART] [--shard K/N] [--again] [--tests PART] [--most SECONDS] [--alone PACKAGE] [--fresh] [--only-report]
 //!
-//! What was tried before is not tried again, but with `--again` what survived; `--fresh` forgets everything. `--tests` tries only tests whose
+//! What was tried before is not tried again, but with `--again` what survived and is not listed; `--fresh` forgets everything. `--tests` tries only tests whose
 //! names have a part, and finds out anew what they reach: for tests that were just written. `--alone` is for the
 //! changes of a package and its own tests alone, which is quick. Everything is in `target/mutants`.
 

@@ -39,8 +39,9 @@ impl Outcomes {
         Outcomes { all: all.collect(), file, known: names.map(str::to_owned).collect() }
     }
 
+    /// What was not tried; and once more what survived and is not listed.
     pub fn wanted(&self, name: &str, again: bool) -> bool {
-        self.all.get(name).is_none_or(|outcome| again && survives(outcome))
+        self.all.get(name).is_none_or(|outcome| again && survives(outcome) && !self.known.contains(name))
     }
 
     pub fn add(&mut self, name: &str, outcome: Outcome) {
@@ -51,7 +52,7 @@ impl Outcomes {
             Outcome::Survived(left) => format!("survived\t{left} tests left out"),
             Outcome::Unreached => "unreached".to_owned(),
         };
-        if survives(&outcome) {
+        if survives(&outcome) && !self.known.contains(name) {
             println!("{name}: {outcome}");
         }
         writeln!(self.file, "{name}\t{outcome}").expect("a file can be written");

@@ -31,7 +31,6 @@ pub(super) fn rows_cost(
             cuboids.push(m.block.cuboid());
         }
     }
-    let several = cuboids.len() > 1;
     let mut found: Option<(u128, WorstCase)> = None;
     for cuboid in cuboids {
         let overflow = CostError::Overflow(0);
@@ -41,7 +40,7 @@ pub(super) fn rows_cost(
             Some((sum, _)) => (sum.checked_add(cost).ok_or(overflow)?, WorstCase::Bound),
         });
     }
-    Ok(found.map(|(cost, case)| (cost, if several { WorstCase::Bound } else { case })))
+    Ok(found)
 }
 
 /// The rows over one table. `None` on overflow.

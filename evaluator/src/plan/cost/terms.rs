@@ -94,6 +94,7 @@ mod tests {
         assert_eq!(fixed_point_up(Rational::new(5, 4).unwrap()).unwrap(), (1 << 96) + (1 << 94));
         assert_eq!(fixed_point_up(Rational::new(1, (1 << 100) + 1).unwrap()).unwrap(), 1);
         assert!(fixed_point_up(Rational::whole(1 << 33)).is_none());
+        assert!(fixed_point_up(Rational::new(u128::MAX - 1, u128::MAX).unwrap()).is_none());
     }
 
     /// No statistic sees a cost that is rounded down; the test above does.
