@@ -455,6 +455,30 @@ fn a_guarantee_that_is_too_good_is_noticed() {
     assert!(why.contains("unit: the manifest says") && why.contains("the spec says"), "{why}");
 }
 
+/// Version 1 said of every bound that it is one over pairs of cells, whoever is protected; files of version 2 say what it is over.
+#[test]
+fn a_bound_is_told_as_its_format_tells_it() {
+    use crate::plan::{Block, Measurement, Rows, cost};
+    use crate::release::claims::{self, Words};
+    let release = released(&format!("{HEAD}[[table]]\nof = [\"sex\", \"age\"]\n"), ROWS, &agency());
+    let Content { cube, mut plan, .. } = Content::of(&release).unwrap();
+    let words = Words::of(release.manifest(), &cube, &plan);
+    // Rows over two tables, of which no one cell need be the dearest in both.
+    let rows = |dimension: usize| {
+        let cuboid = crate::cube::Cuboid::new(vec![(dimension, cube.dimensions[dimension].finest())]);
+        let block = Block::Rows(Rows { cuboid, rows: vec![vec![(0, 1)]] });
+        Measurement { block, scale: Rational::whole(4) }
+    };
+    plan.rows_mut().measurements = vec![rows(0), rows(1)];
+    let cost = cost::cost(&plan, &crate::cube::Frame::new(&cube, &plan.levels)).unwrap();
+    for (format, over) in
+        [(1, "an upper bound over all pairs of cells"), (2, "an upper bound over all cells")]
+    {
+        let note = claims::of_tables(format, &cube, &plan, &cost, &words).unwrap().privacy.note;
+        assert!(note.contains(over), "{format}: {note}");
+    }
+}
+
 /// Of (ε, δ) that allow less than was spent the check of δ fails, too, whether it knows the law of all noises or goes by ρ.
 #[test]
 fn what_delta_allows_is_checked_by_itself() {
@@ -819,7 +843,10 @@ fn equal_shares_are_equal() {
     let rows = "\"matrix\"\nrows = { file = \"rows.csv\", of = [\"sex\"] }";
     // One of these rows moves by two: it has a block of its own, and more noise.
     let mixed = "\"matrix\"\nrows = { file = \"mixed.csv\", of = [\"sex\"] }";
+    // Shares that are given are no rule's.
+    let given = "\"given\"\nshares = [{ of = [\"sex\", \"age\"], share = \"1/4\" }, { of = [\"area\"], share = \"3/4\" }]";
     for (measure, tables) in [
+        (given, tables),
         ("\"residual\"", tables),
         ("\"queries\"", tables),
         ("\"base\"", tables),
@@ -874,6 +901,24 @@ fn plans_are_made_again_in_counted_work() {
     );
     let release = released(&text, ROWS, &key);
     assert_eq!(with_spec(&release, &key, "\"tables\"", "\"tables\"\neffort = 100000"), None);
+    let told = |release: &Release, text: &str, change: bool| {
+        let mut content = Content::of(release).unwrap();
+        if change {
+            let first = content.plan.measurements_mut().next().unwrap();
+            first.scale = first.scale.checked_mul(Rational::whole(3)).unwrap();
+        }
+        let mut audit = Audit { checks: Vec::new(), blake3: String::new() };
+        again::plan(&mut audit, &spec(text), &content);
+        audit.checks.remove(0)
+    };
+    assert_eq!(told(&release, &text, false).outcome, Outcome::Passed);
+    assert_eq!(told(&release, &text, true).outcome, Outcome::Warning);
+    let longer = text.replace("\"tables\"\n", "\"tables\"\neffort = 2\n");
+    let why = told(&release, &longer, true);
+    assert!(why.outcome == Outcome::Skipped && why.detail.contains("`effort`"), "{why:?}");
+    // A copy's plan is that of the most precise one, which may have less than all that is allowed.
+    let copies = recipients(&counted(), "rho", "nested");
+    assert_eq!(told(&released(&copies, ROWS, &key), &copies, false).outcome, Outcome::Passed);
 
     let dimensions: String = (0..24)
         .map(|d| format!("[[dimension]]\nname = \"d{d}\"\ncodes = 1000\n[[table]]\nof = [\"d{d}\"]\n"))

@@ -662,6 +662,14 @@ fn proofs_hold_line_by_line() {
         let told = proof::read(lines.concat().as_bytes(), &ours).unwrap_err();
         assert!(told.starts_with(why), "{told}");
     }
+    // What no ledger lets anybody write: the same charge closed once more, signed as it should be.
+    let again = Said::Sealed { charge: receipt.charge.clone(), files: vec![file('2')] };
+    let mut again = Entry { signer: Some(key.public_key()), ..entry(again, chain.head()) };
+    let words = key.sign_words(&again.message().unwrap(), &chain::comment("people")).unwrap();
+    again.signature = Some(words);
+    let again = String::from_utf8(canonical::to_bytes(&again).unwrap()).unwrap();
+    let told = proof::read([&text[..], &again].concat().as_bytes(), &ours).unwrap_err();
+    assert!(told.starts_with("line 4: it closes no open charge"), "{told}");
     assert!(!proof::is_proof(lines[1].as_bytes()));
     assert!(proof::read(lines.concat().as_bytes(), &ours).is_ok());
     refused(&lines[1..]);

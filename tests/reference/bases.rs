@@ -3,7 +3,7 @@
 use crate::dense::{
     Blue, Measured, Memory, grouped, measured, plain, pseudo_inverse, table_matrix, weighted_contrasts,
 };
-use crate::plans::{planned, request};
+use crate::plans::{planned, request, worst_pair};
 use margins::cube::{Cube, Cuboid, Frame};
 use margins::exact::Rational;
 use margins::numeric::tries::tries;
@@ -99,6 +99,24 @@ pub(crate) fn dense(cube: &Cube, plan: &Plan) -> Vec<Measured> {
 fn based(mut r: Request) -> Option<Planned> {
     r.measure = Some(Measure::Bases);
     plan(&r).ok()
+}
+
+/// `substitute`: where bases tell categories the cost is a bound, never below what the dearest two cells cost, and is called one.
+#[test]
+fn substitute_costs_no_less_than_the_worst_pair() {
+    let (mut dice, mut made) = (Dice(3), 0);
+    for round in 0..tries(12, 60) {
+        let r = Request { neighbours: Neighbours::Substitute, ..random(&mut dice) };
+        let Some(p) = based(r.clone()) else { continue };
+        if !p.plan.measurements().any(|m| matches!(m.block, Block::Based(_))) {
+            continue;
+        }
+        made += 1;
+        assert_eq!(p.cost.worst_case, cost::WorstCase::Bound, "round {round}");
+        let worst = worst_pair(&r.cube, &p.plan);
+        assert!(p.cost.total.to_f64() >= worst * (1.0 - 1e-9), "round {round}: {worst}");
+    }
+    assert!(made > 3, "{made}");
 }
 
 /// The prediction is that of dense least squares; optimal budgets are no worse than equal ones; the cost is within the budget; the

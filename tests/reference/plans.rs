@@ -283,7 +283,7 @@ fn substitute_costs_the_worst_pair() {
 }
 
 /// What the dearest two cells cost, of which a unit leaves one and enters the other with all its rows; where it may own several also those of no cell at all.
-fn worst_pair(cube: &Cube, plan: &Plan) -> f64 {
+pub(crate) fn worst_pair(cube: &Cube, plan: &Plan) -> f64 {
     let frame = Frame::new(cube, &plan.levels);
     let cells: usize = cube.dimensions.iter().map(|d| d.levels[d.finest()].len()).product();
     let rows = f64::from(plan.max_rows);
