@@ -322,6 +322,8 @@ fn what_no_ledger_confirms_is_noted() {
         let audit = audit(&release, None).unwrap();
         let noted = audit.checks.iter().filter(|c| c.what == "account" && c.outcome == Outcome::Warning);
         assert!(noted.clone().count() == 1 && noted.clone().all(|c| c.detail.contains("charged anywhere")));
+        let first = release.manifest().format == crate::release::FIRST_FORMAT;
+        assert!(noted.clone().all(|c| c.detail.contains("files of format 1 never do") == first));
         let size = format!("{} bytes", TABLES.len());
         assert!(audit.checks.iter().any(|c| c.what == "spec" && c.detail.contains(&size)));
     }
@@ -483,12 +485,73 @@ fn a_bound_is_told_as_its_format_tells_it() {
 #[test]
 fn what_delta_allows_is_checked_by_itself() {
     let key = agency();
-    for text in [TABLES.to_owned(), PROJECTION.replace("rho = \"1/2\"", "epsilon = 1\ndelta = 1e-6")] {
+    let both = "epsilon = 1\ndelta = 1e-6";
+    for text in [
+        TABLES.to_owned(),
+        PROJECTION.replace("rho = \"1/2\"", both),
+        format!("{}[[table]]\nof = [\"sex\"]\n", HEAD.replace("rho = 1", both)),
+    ] {
         let release = released(&text, ROWS, &key);
         assert_eq!(with_spec(&release, &key, "delta = 1e-6", "delta = 1e-6"), None);
         let why = with_spec(&release, &key, "delta = 1e-6", "delta = 1e-9").unwrap();
         assert!(why.contains("what: \"delta\"") && why.contains("other budgets"), "{why}");
     }
+    let first = first_format(&released(TABLES, ROWS, &key), &key);
+    assert!(said(&first, "delta").detail.contains("by ρ: its format is the first"));
+}
+
+/// What is said of something that is checked once.
+fn said(release: &Release, what: &str) -> Check {
+    let mut checks = audit(release, None).unwrap().checks;
+    checks.retain(|c| c.what == what);
+    assert_eq!(checks.len(), 1, "{what}: {checks:?}");
+    checks.remove(0)
+}
+
+/// What is said of tables without noise, of empty cells and of shares that are not compared is said where there are any.
+#[test]
+fn what_is_told_beside_is_there() {
+    let key = agency();
+    let exact = said(&released(TABLES, ROWS, &key), "exact tables").detail;
+    assert!(exact.contains(" counts WITHOUT NOISE"), "{exact}");
+    assert_eq!(said(&released(ZEROS, ROWS, &key), "zeros").outcome, Outcome::Passed);
+    let tables = "[[table]]\nof = [\"sex\", \"age\"]\n[[table]]\nof = [\"sex\"]\n[strategy]\nbudgets = \"uniform\"\nmeasure = \"tables\"\n";
+    let searched = said(&released(&format!("{HEAD}{tables}"), ROWS, &key), "spec").detail;
+    assert!(
+        searched.contains("unchecked: whether the tables that were searched for have equal shares"),
+        "{searched}"
+    );
+    // Of a spec that says something else nothing is said to be as it should.
+    let other = resealed(&released(ZEROS, ROWS, &key), &key, |_, bodies| {
+        let spec = bodies.iter_mut().find(|(tag, _)| *tag == Kind::Spec.tag()).unwrap();
+        spec.1 = ZEROS.replace("epsilon = 2", "epsilon = 3").into_bytes();
+    });
+    assert_eq!(said(&other.unwrap(), "spec").outcome, Outcome::Failed);
+}
+
+/// The margins that a spec asks for are reckoned from the file's own noise.
+#[test]
+fn margins_that_are_asked_for_are_reckoned() {
+    let key = agency();
+    let text = |margin: f64| format!("{HEAD}[[table]]\nof = [\"sex\", \"age\"]\nmargin = {margin}\n");
+    let release = released(&text(30.0), ROWS, &key);
+    assert_eq!(said(&release, "targets").outcome, Outcome::Passed);
+    let kept = |margin: f64| {
+        let other = resealed(&release, &key, |_, bodies| {
+            let spec = bodies.iter_mut().find(|(tag, _)| *tag == Kind::Spec.tag()).unwrap();
+            spec.1 = text(margin).into_bytes();
+        });
+        said(&other.unwrap(), "targets")
+    };
+    let missed = kept(0.5);
+    let half = missed.detail.split_once("the first: ").unwrap().1.split_once("± ").unwrap().1;
+    let half: f64 = half.split_once(" instead of").unwrap().0.parse().unwrap();
+    assert_eq!(kept(half + 1e-4).outcome, Outcome::Passed, "{half}");
+    let missed = kept(half - 1e-4);
+    assert!(
+        missed.outcome == Outcome::Warning && missed.detail.contains("does not keep 1 of 1 margins"),
+        "{missed:?}"
+    );
 }
 
 /// Specs that allow or ask for something else than was made, or that cannot be read.

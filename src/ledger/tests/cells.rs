@@ -349,6 +349,23 @@ fn too_many_classes_cost_no_less() {
     assert!(got >= x(&format!("{most}/8")) && got < sum, "{got} {most}");
 }
 
+/// Where a dimension is not told apart for want of room, one class holds many cells: whoever changes may leave the dearest and enter another as dear.
+#[test]
+fn a_class_of_many_cells_holds_two() {
+    let same = asked(&spec(1, Neighbours::AddRemove, "rho", "snapshot = \"s\""), &[(1, 1, 1)], r("1")).0;
+    let same = same.cells.unwrap().same;
+    let charge = |first: u32| {
+        let runs = std::iter::once((0, 0)).chain((1..4096).map(|class| (3 * class + first, class)));
+        let mut shares = vec![Rational::ZERO; 4096];
+        (shares[1], shares[2]) = (r("1/4"), r("1/4"));
+        let by = vec![Along { dimension: 0, runs: runs.collect() }];
+        let cells = Cells { same: same.clone(), by, shares };
+        assert_eq!(cells.sound(Neighbours::Substitute), Ok(()));
+        Charge { cells: Some(cells), neighbours: Neighbours::Substitute, ..rho("1/8") }
+    };
+    assert_eq!(spent(&[0, 1, 2].map(charge)).rho, x("3/8"));
+}
+
 #[test]
 fn what_is_no_class_of_cells_is_refused() {
     let spec = spec(1, Neighbours::AddRemove, "epsilon", "snapshot = \"s\"");
