@@ -54,6 +54,28 @@ fn correlated(a: &[f64], b: &[f64]) -> f64 {
     (sum(&|x, y| x * y) / (sum(&|x, _| x * x) * sum(&|_, y| y * y)).sqrt() * n.sqrt()).abs()
 }
 
+/// A centre moves the counts of its copy, each by as much, and no sum.
+#[test]
+fn centres_move_counts_alone() {
+    let of = |low: u32| {
+        let alone = paid("rho = 1", "zero", "[strategy]\nmeasure = \"queries\"", "");
+        let spec = for_three(&alone, &format!("mode = \"shifted\"\ncentres = [{low}, {}]", low + 10));
+        let plans = planned(&spec).plans;
+        (measured(&spec, &plans, 7), plans)
+    };
+    let ((near, plans), (far, _)) = (of(0), of(100));
+    let mut sums = 0;
+    for (near, far) in near.iter().zip(&far) {
+        for (i, (near, far)) in near.iter().zip(far).enumerate() {
+            let (channel, _) = plans[0].measurement(i).unwrap();
+            let moved = if channel.subject == Subject::Rows { 100 } else { 0 };
+            sums += u32::from(moved == 0);
+            assert!(near.iter().zip(far).all(|(a, b)| b - a == moved), "{i}: {near:?} {far:?}");
+        }
+    }
+    assert_eq!(sums, 3);
+}
+
 /// Every copy's sums have noise of the copy's own law. Nested, what a copy has more than the one before is independent of it; shifted, copies have nothing in common, and
 /// only counts have a centre.
 #[test]

@@ -21,6 +21,34 @@ fn figures(answers: &Answers, sql: &str) -> Vec<Vec<ResultFigure>> {
     table.rows.iter().map(|row| row.iter().filter_map(figure).collect()).collect()
 }
 
+/// Sums leave without noise where the spec says it of just them and of the counts beside them.
+#[test]
+fn undeclared_exact_sums_do_not_leave() {
+    use crate::secret::Charged;
+    use crate::secret::ingest::Rows;
+    use crate::secret::measure::{Copies, MeasureError, exact_tables};
+    let spec = exactly("rho = 1", "zero", "");
+    let Job::Tables(choice) = Job::of(&spec, Look::Needed).unwrap() else { panic!("a projection") };
+    let plan = choice.planned.plan.clone();
+    let data = Rows::from_codes(&[2, 3, 506], &[vec![0, 1], vec![2, 0], vec![5, 7]]).unwrap().into();
+    let leave = |plan: &Plan, declared: &Spec| {
+        let alone = Copies::new(vec![plan.clone()]).unwrap();
+        let (charged, ()) = Charged::copies(&spec.cube, alone, |_| Ok::<(), std::fmt::Error>(())).unwrap();
+        exact_tables(&data, &spec.cube, &charged, declared).map(|exact| exact.beside)
+    };
+    // In half steps from the middle of the bounds, 505 of them above the least.
+    assert_eq!(leave(&plan, &spec).unwrap().concat(), [[2 * 5 - 505, 2 * 7 - 505]]);
+    // One table more in the plan alone; and in both, where its counts have noise.
+    let (mut other, mut declared) = (plan.clone(), spec.clone());
+    let more = spec.workload[0].cuboid.clone();
+    let sums = other.channels.iter_mut().find(|c| matches!(c.subject, Subject::Sum(_))).unwrap();
+    sums.exact.push(more.clone());
+    declared.amounts[0].exact.push(more);
+    for (plan, declared) in [(&other, &spec), (&plan, &declared), (&other, &declared)] {
+        assert!(matches!(leave(plan, declared), Err(MeasureError::Undeclared)));
+    }
+}
+
 /// Exact sums, counts and means are those of the rows; noisy ones add up to them, and cover what they should. All of it verifies, is declared and is said.
 #[test]
 fn exact_sums_are_those_of_the_rows() {
