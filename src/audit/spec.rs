@@ -262,13 +262,13 @@ fn converted(format: u32, epsilon: Rational, delta: Rational) -> Option<Rational
 }
 
 /// That ρ is found by iteration, to about nine digits.
-fn close(a: Rational, b: Rational) -> bool {
+pub(super) fn close(a: Rational, b: Rational) -> bool {
     (a.to_f64() - b.to_f64()).abs() <= 1e-9 * b.to_f64()
 }
 
 /// Whether a projection is as the spec asks for it: of the size that the spec comes to, with signs as independent and no less noise than
 /// that size needs. Its budget has been compared.
-fn designed(spec: &Spec, design: &Design) -> bool {
+pub(super) fn designed(spec: &Spec, design: &Design) -> bool {
     let Some(Ok(request)) = spec.projection_request() else { return false };
     let asked = projection::design::Request { budget: design.budget, ..request };
     asked.design().is_ok_and(|asked| {

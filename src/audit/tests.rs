@@ -5,6 +5,7 @@ use crate::answer::Answers;
 use crate::compile::{self, Options};
 use crate::exact::Rational;
 use crate::numeric::tries::tries;
+use crate::plan::Plan;
 use crate::planner::Look;
 use crate::release::forged::{Bodies, resealed};
 use crate::release::{Kind, SigningKey, keys};
@@ -479,6 +480,30 @@ fn a_bound_is_told_as_its_format_tells_it() {
         let note = claims::of_tables(format, &cube, &plan, &cost, &words).unwrap().privacy.note;
         assert!(note.contains(over), "{format}: {note}");
     }
+    let mut words = words;
+    words.reasons.push("of no table".into());
+    assert!(claims::of_tables(2, &cube, &plan, &cost, &words).is_err());
+}
+
+/// What rounding takes otherwise is the same; what anybody could see is not.
+#[test]
+fn nearly_the_same_is_told_from_another() {
+    let times =
+        |of: Rational, digits: u128| of.checked_mul(Rational::new(digits + 1, digits).unwrap()).unwrap();
+    for of in ["1/1000", "1000"].map(|of| of.parse::<Rational>().unwrap()) {
+        let near = |digits| super::spec::close(times(of, digits), of);
+        assert!(near(10u128.pow(11)) && !near(10u128.pow(8)), "{of}");
+    }
+    let spec = spec(PROJECTION);
+    let asked = spec.projection_request().unwrap().unwrap().design().unwrap();
+    let same = |change: &dyn Fn(&mut crate::projection::Design)| {
+        let mut design = asked.clone();
+        change(&mut design);
+        super::spec::designed(&spec, &design)
+    };
+    assert!(same(&|_| {}) && same(&|d| d.scale = times(d.scale, 10u128.pow(7))));
+    assert!(!same(&|d| d.scale = times(d.scale, 10u128.pow(5))));
+    assert!(same(&|d| d.independence += 2) && !same(&|d| d.independence -= 2));
 }
 
 /// Of (ε, δ) that allow less than was spent the check of δ fails, too, whether it knows the law of all noises or goes by ρ.
@@ -516,6 +541,8 @@ fn what_is_told_beside_is_there() {
     assert!(exact.contains(" counts WITHOUT NOISE"), "{exact}");
     assert_eq!(said(&released(ZEROS, ROWS, &key), "zeros").outcome, Outcome::Passed);
     let tables = "[[table]]\nof = [\"sex\", \"age\"]\n[[table]]\nof = [\"sex\"]\n[strategy]\nbudgets = \"uniform\"\nmeasure = \"tables\"\n";
+    let together = format!("{HEAD}[[table]]\nof = [\"sex\"]\n[strategy]\nmeasure = \"together\"\n");
+    assert_eq!(refused(Ok(released(&together, ROWS, &key))), None);
     let searched = said(&released(&format!("{HEAD}{tables}"), ROWS, &key), "spec").detail;
     assert!(
         searched.contains("unchecked: whether the tables that were searched for have equal shares"),
@@ -1072,6 +1099,20 @@ fn what_is_measured_is_what_the_strategy_says() {
             );
         }
     }
+}
+
+/// A table of a level that the plan does not speak of does not follow from what is coarser.
+#[test]
+fn levels_that_are_asked_for_are_in_use() {
+    let text = format!("{HEAD}[[table]]\nof = [\"sex\", \"age\"]\n[strategy]\nmeasure = \"residual\"\n");
+    let spec = spec(&text);
+    let plan = crate::planner::plan(&spec.request().unwrap()).unwrap().plan;
+    let same = |plan: &Plan| measured::blocks(&spec, &spec.cube, plan);
+    assert!(same(&plan));
+    let mut other = plan;
+    other.levels[1].truncate(1);
+    other.rows_mut().measurements.retain(|m| m.block.cuboid().iter().all(|at| at.dimension != 1));
+    assert!(other.rows().measurements.len() == 2 && !same(&other));
 }
 
 /// Sums are measured as the strategy says, like counts.
