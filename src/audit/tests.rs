@@ -1113,6 +1113,18 @@ fn levels_that_are_asked_for_are_in_use() {
     other.levels[1].truncate(1);
     other.rows_mut().measurements.retain(|m| m.block.cuboid().iter().all(|at| at.dimension != 1));
     assert!(other.rows().measurements.len() == 2 && !same(&other));
+    // Nor is more measured than what is asked for needs: here all ages, for a table of halves.
+    let halves = text.replace("range = [0, 9]", "range = [0, 9]\nlevels = [{ name = \"half\", width = 5 }]");
+    let of = |text: &str| {
+        let spec = super::tests::spec(text);
+        let plan = crate::planner::plan(&spec.request().unwrap()).unwrap().plan;
+        (spec, plan)
+    };
+    let (_, mut fine) = of(&halves);
+    let (spec, plan) = of(&halves.replace("\"age\"]", "\"age.half\"]"));
+    assert!(measured::blocks(&spec, &spec.cube, &plan));
+    fine.rows_mut().workload = plan.rows().workload.clone();
+    assert!(!measured::blocks(&spec, &spec.cube, &fine));
 }
 
 /// Sums are measured as the strategy says, like counts.
