@@ -465,7 +465,7 @@ fn a_bound_is_told_as_its_format_tells_it() {
     use crate::release::claims::{self, Words};
     let release = released(&format!("{HEAD}[[table]]\nof = [\"sex\", \"age\"]\n"), ROWS, &agency());
     let Content { cube, mut plan, .. } = Content::of(&release).unwrap();
-    let words = Words::of(release.manifest(), &cube, &plan);
+    let mut words = Words::of(release.manifest(), &cube, &plan);
     // Rows over two tables, of which no one cell need be the dearest in both.
     let rows = |dimension: usize| {
         let cuboid = crate::cube::Cuboid::new(vec![(dimension, cube.dimensions[dimension].finest())]);
@@ -480,7 +480,6 @@ fn a_bound_is_told_as_its_format_tells_it() {
         let note = claims::of_tables(format, &cube, &plan, &cost, &words).unwrap().privacy.note;
         assert!(note.contains(over), "{format}: {note}");
     }
-    let mut words = words;
     words.reasons.push("of no table".into());
     assert!(claims::of_tables(2, &cube, &plan, &cost, &words).is_err());
 }
@@ -549,10 +548,7 @@ fn what_is_told_beside_is_there() {
         "{searched}"
     );
     // Of a spec that says something else nothing is said to be as it should.
-    let other = resealed(&released(ZEROS, ROWS, &key), &key, |_, bodies| {
-        let spec = bodies.iter_mut().find(|(tag, _)| *tag == Kind::Spec.tag()).unwrap();
-        spec.1 = ZEROS.replace("epsilon = 2", "epsilon = 3").into_bytes();
-    });
+    let other = respecified(&released(ZEROS, ROWS, &key), &key, "epsilon = 2", "epsilon = 3");
     assert_eq!(said(&other.unwrap(), "spec").outcome, Outcome::Failed);
 }
 
@@ -560,14 +556,11 @@ fn what_is_told_beside_is_there() {
 #[test]
 fn margins_that_are_asked_for_are_reckoned() {
     let key = agency();
-    let text = |margin: f64| format!("{HEAD}[[table]]\nof = [\"sex\", \"age\"]\nmargin = {margin}\n");
-    let release = released(&text(30.0), ROWS, &key);
+    let text = format!("{HEAD}[[table]]\nof = [\"sex\", \"age\"]\nmargin = 30\n");
+    let release = released(&text, ROWS, &key);
     assert_eq!(said(&release, "targets").outcome, Outcome::Passed);
     let kept = |margin: f64| {
-        let other = resealed(&release, &key, |_, bodies| {
-            let spec = bodies.iter_mut().find(|(tag, _)| *tag == Kind::Spec.tag()).unwrap();
-            spec.1 = text(margin).into_bytes();
-        });
+        let other = respecified(&release, &key, "margin = 30", &format!("margin = {margin}"));
         said(&other.unwrap(), "targets")
     };
     let missed = kept(0.5);
@@ -585,14 +578,7 @@ fn margins_that_are_asked_for_are_reckoned() {
 #[test]
 fn the_sealed_spec_is_read_again() {
     let key = agency();
-    let edit = |text: &str, from: &str, to: &str| {
-        assert!(text.contains(from), "{from}");
-        let to = text.replace(from, to);
-        refused(resealed(&released(text, ROWS, &key), &key, |_, bodies| {
-            let spec = bodies.iter_mut().find(|(tag, _)| *tag == Kind::Spec.tag()).unwrap();
-            spec.1 = to.into_bytes();
-        }))
-    };
+    let edit = |text: &str, from: &str, to: &str| with_spec(&released(text, ROWS, &key), &key, from, to);
     for (from, to, why) in [
         ("epsilon = 1", "epsilon = \"1/2\"", "budgets"),
         ("epsilon = 1", "epsilon = 2", "budgets"),
@@ -748,14 +734,19 @@ name = "age"
 range = [0, 9]
 "#;
 
-/// What a release says where another spec is sealed in it; the spec's own attachments stay.
-fn with_spec(release: &Release, key: &SigningKey, from: &str, to: &str) -> Option<String> {
-    refused(resealed(release, key, |_, bodies| {
+/// A release with another spec sealed in it; the spec's own attachments stay.
+fn respecified(release: &Release, key: &SigningKey, from: &str, to: &str) -> Result<Release, ReleaseError> {
+    resealed(release, key, |_, bodies| {
         let spec = bodies.iter_mut().find(|(tag, _)| *tag == Kind::Spec.tag()).unwrap();
         let text = String::from_utf8(spec.1.clone()).unwrap();
         assert!(text.contains(from), "{from}");
         spec.1 = text.replace(from, to).into_bytes();
-    }))
+    })
+}
+
+/// What is said of it.
+fn with_spec(release: &Release, key: &SigningKey, from: &str, to: &str) -> Option<String> {
+    refused(respecified(release, key, from, to))
 }
 
 /// Nothing is made of a few words of a spec that the sealed domain does not hold.
