@@ -484,6 +484,83 @@ fn a_bound_is_told_as_its_format_tells_it() {
     assert!(claims::of_tables(2, &cube, &plan, &cost, &words).is_err());
 }
 
+/// What a manifest says in words: rows that are left out, what a secret centre is for, and ε as its format rounds it.
+#[test]
+fn claims_say_what_there_is() {
+    use crate::plan::cost;
+    use crate::release::Without;
+    use crate::release::claims::{self, Words};
+    let key = agency();
+    let table = "[[table]]\nof = [\"sex\"]\n";
+    let release = released(&format!("{HEAD}{table}"), ROWS, &key);
+    let Content { cube, plan, .. } = Content::of(&release).unwrap();
+    let words = Words::of(release.manifest(), &cube, &plan);
+    let cost = cost::cost(&plan, &crate::cube::Frame::new(&cube, &plan.levels)).unwrap();
+    for (without, says) in [(None, false), (Some(Without::Own), false), (Some(Without::Drop), true)] {
+        let words = Words { without, unit: "person".into(), ..words.clone() };
+        let note = claims::of_tables(2, &cube, &plan, &cost, &words).unwrap().privacy.note;
+        assert_eq!(note.ends_with("Rows without a person are left out."), says, "{note}");
+    }
+    // Four decimals in the first format, and of a small number four digits in the second.
+    let of =
+        |format| claims::approximate(format, "1/100000".parse().unwrap(), "1e-9".parse().unwrap()).unwrap();
+    let (first, second) = (of(1).epsilon, of(2).epsilon);
+    assert_eq!((first.len(), second.len()), (6, 7), "{first} {second}");
+    assert!(first.parse::<f64>().unwrap() >= second.parse::<f64>().unwrap());
+
+    let amount = "[[amount]]\nname = \"age\"\nlow = 0\nhigh = 9\nstep = 1\n";
+    let sums = format!(
+        "{}{amount}{table}sum = [\"age\"]\n",
+        HEAD.replace("[[dimension]]\nname = \"age\"\nrange = [0, 9]\n", "")
+    );
+    for (text, what) in [(format!("{HEAD}{table}"), "all integers of"), (sums, "all counts of")] {
+        let text =
+            recipients(&text, "rho", "shifted\"\ncentres = \"[-3, 9]").replace("\"[-3, 9]\"", "[-3, 9]");
+        let copy = released(&text, ROWS, &key);
+        let centre = copy.manifest().recipient.as_ref().unwrap().centre.clone().unwrap();
+        assert!(centre.contains(what), "{centre}");
+    }
+}
+
+/// Noise so small that its cost does not fit is refused by whoever opens the file to ask it.
+#[test]
+fn a_cost_that_does_not_fit_answers_nothing() {
+    let key = agency();
+    let release = released(&format!("{HEAD}[[table]]\nof = [\"sex\"]\n"), ROWS, &key);
+    let Content { cube, mut plan, .. } = Content::of(&release).unwrap();
+    plan.rows_mut().measurements[0].scale = Rational::new(1, u128::MAX).unwrap();
+    let forged = resealed(&release, &key, |_, bodies| {
+        let own = bodies.iter_mut().find(|(tag, _)| *tag == Kind::Plan.tag()).unwrap();
+        own.1 = crate::release::wire::encode_plan(&plan, &cube).unwrap();
+    });
+    let why = Answers::from_release(forged.unwrap()).err().unwrap().to_string();
+    assert!(why.contains("does not fit"), "{why}");
+}
+
+/// A file from which not even a total follows does not pass: here another component is measured in the total's place.
+#[test]
+fn what_answers_nothing_is_noticed() {
+    use crate::plan::Block;
+    let key = agency();
+    let area = "[[dimension]]\nname = \"area\"\ncategories = [\"a\", \"b\"]\n[[table]]\nof = [\"sex\"]\n[strategy]\nmeasure = \"residual\"\n";
+    let release = released(&format!("{HEAD}{area}"), "sex,age,area\nF,0,a\nM,0,b\n", &key);
+    let Content { cube, mut plan, .. } = Content::of(&release).unwrap();
+    plan.levels[2] = vec![0, 1];
+    let of = |dimension| Block::Component(crate::cube::Cuboid::new([(dimension, 1)]));
+    for (m, block) in plan.rows_mut().measurements.iter_mut().zip([of(0), of(2)]) {
+        m.block = block;
+    }
+    let forged = resealed(&release, &key, |_, bodies| {
+        let own = bodies.iter_mut().find(|(tag, _)| *tag == Kind::Plan.tag()).unwrap();
+        own.1 = crate::release::wire::encode_plan(&plan, &cube).unwrap();
+    });
+    let answers = said(&forged.unwrap(), "answers");
+    assert!(
+        answers.outcome == Outcome::Failed && answers.detail.contains("no query is answered"),
+        "{answers:?}"
+    );
+}
+
 /// What rounding takes otherwise is the same; what anybody could see is not.
 #[test]
 fn nearly_the_same_is_told_from_another() {
@@ -571,6 +648,16 @@ fn margins_that_are_asked_for_are_reckoned() {
     assert!(
         missed.outcome == Outcome::Warning && missed.detail.contains("does not keep 1 of 1 margins"),
         "{missed:?}"
+    );
+    // Of ranges it is not reckoned, which is said; what is published as it is keeps any.
+    let more = "[[table]]\nof = [\"age\"]\nask = { age = \"ranges\" }\nmargin = 90\n\
+        [[table]]\nof = [\"sex\"]\nexact = true\nreason = \"known\"\n[[table]]\nof = []\nmargin = 1\n";
+    let told = said(&released(&format!("{text}{more}"), ROWS, &key), "targets");
+    assert!(
+        told.outcome == Outcome::Skipped
+            && told.detail.starts_with("1 of 3 margins")
+            && told.detail.contains("ranges"),
+        "{told:?}"
     );
 }
 
@@ -696,6 +783,26 @@ fn nothing_is_exact_without_a_word() {
             assert!(crate::answer::keys::Questions::open(&beside).is_err());
             assert!(refused(Ok(beside)).is_some());
         }
+    }
+}
+
+/// Files that were made before a manifest said which category stands for empty cells say less, dimension by dimension, and nothing untrue.
+#[test]
+fn what_older_files_do_not_say_is_no_difference() {
+    let key = agency();
+    let text = format!("{HEAD}[[table]]\nof = [\"sex\", \"age\"]\n")
+        .replace(
+            "categories = [\"F\", \"M\"]",
+            "categories = [\"F\", \"M\"]\nmissing = \"none\"\ndescription = \"Sex\"",
+        )
+        .replace("range = [0, 9]", "range = [0, 9]\nmissing = \"none\"\ndescription = \"Age\"");
+    let release = released(&text, ROWS, &key);
+    for older in [0, 1] {
+        let forged = resealed(&release, &key, |m, _| {
+            let gone = m["legends"][older].as_object_mut().unwrap().remove("missing");
+            assert_eq!(gone, Some("none".into()));
+        });
+        assert_eq!(refused(forged), None, "{older}");
     }
 }
 

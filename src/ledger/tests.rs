@@ -72,6 +72,15 @@ fn spent(charges: &[Charge]) -> Spent {
     Spent::of(&charges.iter().collect::<Vec<_>>())
 }
 
+/// Where nothing was charged, nothing is spent.
+#[test]
+fn nothing_is_spent_before_a_charge() {
+    assert!(spent(&[]).is_nothing());
+    let (_dir, ledger) = ledger();
+    let text = crate::make::account::spent(&spent(&[]), &ledger.chain().unwrap());
+    assert_eq!(text, "ρ = 0, which is ε = 0.0000 at δ = 1e-9");
+}
+
 /// A ledger that cannot be read is none that is empty: here a folder has its name.
 #[test]
 fn what_cannot_be_read_is_not_empty() {
