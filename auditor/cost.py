@@ -95,6 +95,8 @@ class Part:
         units = {block: self.unit(block) for block in plan.blocks}
         self.each = {block: (unit, self.price(unit, self.scales[block])) for block, unit in units.items()}
         self.alone = sum(cost for _, cost in self.each.values())
+        # A unit may own fewer rows than the most, and a row may be changed to one without a value.
+        self.may_be_less = plan.max_rows > 1 or channel.subject != "rows"
         self.worst, self.case = self._worst()
 
     def price(self, sensitivity, scale):
@@ -152,7 +154,7 @@ class Part:
             return total, BOUND
         some = (some for size in range(1, len(used) + 1) for some in itertools.combinations(used, size))
         moves = [functools.partial(self.apart, dimensions=one) for one in some]
-        moves += [self.added] * (plan.max_rows > 1)
+        moves += [self.added] * self.may_be_less
         bases = any(isinstance(way, blocks.Basis) for block in others for way in block.ways)
         return max((self.together(others, move) for move in moves), default=0), BOUND if bases else PAIRS
 
@@ -187,4 +189,4 @@ class Part:
         if len(cells) * int((cells != 0).sum()) > 1 << 25:
             return single * 2**self.power, BOUND
         worst = max((cost(one - two) for one, two in itertools.combinations(cells, 2)), default=0)
-        return max(worst, single if self.plan.max_rows > 1 else 0), PAIRS
+        return max(worst, single if self.may_be_less else 0), PAIRS

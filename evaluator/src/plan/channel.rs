@@ -44,6 +44,20 @@ impl Subject {
         }
     }
 
+    /// Whether a unit may add less than the most, and so change one cell alone: where it may own several rows it may own fewer, and a row
+    /// that has a value of a number may be changed to one that has none.
+    pub(crate) fn may_be_less(&self, max_rows: u32) -> bool {
+        match self {
+            Subject::Rows => self.most(max_rows) > 1,
+            Subject::CutUnits
+            | Subject::Sum(_)
+            | Subject::Valued(_)
+            | Subject::Squares(_)
+            | Subject::Below(_)
+            | Subject::Above(_) => true,
+        }
+    }
+
     /// The way of a unit that changes, in ways of a unit that comes or goes. `signed`: two cells may move one integer in opposite
     /// directions. `None` when it does not fit.
     pub(crate) fn changed(&self, neighbours: Neighbours, noise: Noise, signed: bool) -> Option<u128> {

@@ -195,7 +195,7 @@ pub(super) fn tilts(parts: &Parts, sigma: f64) -> Vec<(f64, f64)> {
     let top = max_tilt(parts);
     let sizes = std::iter::successors(Some(0.25 / sigma), |c| Some(c * 1.2)).take(80);
     // Crowded below the pole, if there is one.
-    let below = |c: f64| if top.is_finite() { c / (1.0 + c / top) } else { c };
+    let below = |c: f64| c / (1.0 + c / top);
     sizes.map(below).map(|c| (c, cumulant(parts, c).0)).filter(|(_, k)| k.is_finite()).collect()
 }
 
@@ -204,7 +204,7 @@ pub(super) fn tilt_for_point(parts: &Parts, sigma: f64, x: f64) -> f64 {
     // Far out the saddle crowds the pole, and the period grows like one over their distance. A tilt of 6/x below it
     // costs three digits at most and keeps the period short.
     let top = max_tilt(parts);
-    let crowded = if top.is_finite() { (top - 6.0 / x).max(0.75 * top) } else { f64::INFINITY };
+    let crowded = (top - 6.0 / x).max(0.75 * top);
     saddle_point(parts, sigma, x).min(crowded).max(least_tilt(parts, sigma))
 }
 
@@ -217,9 +217,8 @@ pub(super) fn period(parts: &Parts, c: f64, x: f64, p: f64) -> f64 {
         .iter()
         .map(|f| if top.is_finite() { c + (top - c) * (1.0 - 1.0 / f) } else { c * f })
         .map(|d| (cumulant(parts, d).0 - d * x + margin) / (d - c))
-        .filter(|p| p.is_finite() && *p > 0.0)
         .fold(f64::INFINITY, f64::min);
-    if right.is_finite() { left.max(right) } else { 4.0 * left }
+    left.max(right)
 }
 
 /// Bounds from above on `copies · ln |M_k(c+it)/M_k(c)|` by the distance of t from the nearest multiple of the period, in
@@ -434,13 +433,10 @@ impl Line {
                 return None;
             }
         }
-        match &self.small.lump {
-            Some(l) if t <= l.until => {
-                let v = l.lump.ln(Complex::new(self.c, t));
-                ln = ln + Complex::new(v.re - l.at0, v.im);
-            }
-            Some(_) => return None,
-            None => {}
+        // A walk asks for no node where the series does not hold.
+        if let Some(l) = &self.small.lump {
+            let v = l.lump.ln(Complex::new(self.c, t));
+            ln = ln + Complex::new(v.re - l.at0, v.im);
         }
         (ln.re >= self.depth).then_some(ln)
     }
@@ -482,7 +478,7 @@ impl Factors {
                 .iter()
                 .filter(|g| g.noise.is_discrete())
                 .fold(0.0, |m: f64, g| m.max(g.coefficient));
-            Lumped { lump, at0, until, least, falls: if widest > 0.0 { PI / widest } else { f64::INFINITY } }
+            Lumped { lump, at0, until, least, falls: PI / widest }
         });
         Some(Factors { large, small: Small { lump, marks } })
     }
@@ -529,7 +525,7 @@ impl Nodes {
                     return None;
                 }
                 let n = (n as u64) | 1;
-                (Some((h, n)), n as f64 * h, (n - 1) / 2, Cut::NONE, 0.0)
+                (Some((h, n)), n as f64 * h, n / 2, Cut::NONE, 0.0)
             }
             Domain::Real { smoothing, tolerance, at } => {
                 k += smoothing * smoothing * c * c / 2.0;
@@ -682,7 +678,8 @@ fn truncation(
             .iter()
             .map(|f| f.fall(t))
             .fold((-square / 2.0, square), |(ln, nu), f| (ln + f.0, nu + f.1));
-        let plain = if nu <= 0.0 { f64::INFINITY } else { libm::exp(ln) / (PI * nu) };
+        // Infinite where nothing falls.
+        let plain = libm::exp(ln) / (PI * nu);
         let kappa = libm::hypot(c, t) / t;
         let edge = if smooth { (1.0 + kappa) * libm::exp(ln) / (t * period) } else { f64::INFINITY };
         Cut { at: t, plain, edge, period }
@@ -701,3 +698,6 @@ fn truncation(
     }
     Some(cut(t))
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,45 +15,32 @@ pub(super) fn spacing(coefficients: &[f64]) -> Option<(f64, Vec<u64>)> {
     let mut lcm = 1u64;
     for a in coefficients {
         let q = denominator(a / unit)?;
-        lcm = lcm.checked_mul(q / common(lcm, q)).filter(|n| *n <= MAX_MULTIPLE)?;
+        // No common divisor is larger than either.
+        let common = gcd(lcm.into(), q.into()) as u64;
+        lcm = lcm.checked_mul(q / common).filter(|n| *n <= MAX_MULTIPLE)?;
     }
     let mut h = unit / lcm as f64;
     let multiples: Vec<u64> = coefficients.iter().map(|a| (a / h).round() as u64).collect();
-    let shared = multiples.iter().copied().reduce(common)?;
-    h *= shared as f64;
-    let multiples: Vec<u64> = multiples.iter().map(|m| m / shared).collect();
     // Prefer the smallest coefficient itself as the unit: 3 × 0.1 is then 0.1's lattice to the last digit.
     if let Some(at) = multiples.iter().position(|m| *m == 1) {
         h = coefficients[at];
     }
-    let fits = coefficients
-        .iter()
-        .zip(&multiples)
-        .all(|(a, m)| *m > 0 && (a - *m as f64 * h).abs() <= 4.0 * TOLERANCE * a);
-    fits.then_some((h, multiples))
+    // A ratio too small for a double is 0.
+    multiples.iter().all(|m| *m > 0).then_some((h, multiples))
 }
 
-/// The greatest common divisor.
-fn common(a: u64, b: u64) -> u64 {
-    // No larger than either that is not 0.
-    gcd(a.into(), b.into()) as u64
-}
-
-/// The smallest `q` on the continued fraction of `x` with `x ≈ p/q` to the tolerance; at most 2^20: beyond
+/// The smallest `q` on the continued fraction of `x <= 1` with `x ≈ p/q` to the tolerance; at most 2^20: beyond
 /// that anything is rational to the tolerance.
 fn denominator(x: f64) -> Option<u64> {
     let (mut q0, mut q1) = (0u64, 1u64);
-    let (mut p0, mut p1) = (1u64, x.floor() as u64);
-    let mut rest = x - x.floor();
+    let (mut p0, mut p1) = (1u64, 0u64);
+    let mut rest = x;
     for _ in 0..40 {
         if (p1 as f64 / q1 as f64 - x).abs() <= TOLERANCE * x {
             return Some(q1);
         }
         let next = 1.0 / rest;
         let digit = next.floor();
-        if !(1.0..16_777_216.0 * 1024.0).contains(&digit) {
-            return None;
-        }
         rest = next - digit;
         let digit = digit as u64;
         (p0, p1) = (p1, digit.checked_mul(p1)?.checked_add(p0)?);
@@ -82,11 +69,20 @@ mod tests {
         assert_eq!(spacing(&[2.5]), Some((2.5, vec![1])));
         // One tiny among huge: still a lattice.
         assert_eq!(spacing(&[1e6, 1.0]), Some((1.0, vec![1_000_000, 1])));
+        // What shares a factor with another is in lowest terms.
+        assert_eq!(spacing(&[6.0, 4.0, 2.0]), Some((2.0, vec![3, 2, 1])));
+        let (h, m) = spacing(&[10.0, 6.0, 4.0]).unwrap();
+        assert!((h - 2.0).abs() < 1e-14 && m == [5, 3, 2], "{h}");
     }
 
     #[test]
     fn incommensurable_coefficients_do_not() {
         assert_eq!(spacing(&[1.0, std::f64::consts::SQRT_2]), None);
         assert_eq!(spacing(&[std::f64::consts::PI, std::f64::consts::E]), None);
+        // The tolerance is relative to the smaller one, too; and a ratio that no double holds is none.
+        assert_eq!(spacing(&[1.0, 1e-3 * (1.0 + 1e-12)]), None);
+        assert!(spacing(&[1.0, 1e-3 * (1.0 + 1e-14)]).is_some());
+        assert_eq!(spacing(&[1.0, 1e-12]), None);
+        assert_eq!(spacing(&[1e200, 1e-200]), None);
     }
 }

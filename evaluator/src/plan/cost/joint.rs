@@ -44,11 +44,11 @@ pub(super) fn joint_cost(plan: &Plan, channel: &Channel, frame: &Frame) -> Optio
     if sets.checked_mul(measurements.len() as u64)? > MOST_STEPS {
         return None;
     }
-    // A unit that may own several rows may also own fewer: then the change is not k(e − e') but has one
-    // side shorter. Norms are convex, so the worst of those is at k·e alone, which costs what adding k rows does.
+    // Of what a unit may add less, the change is not k(e − e') but has one side shorter. Norms are convex, so the worst of those is
+    // at k·e alone, which costs what adding k rows does.
     let mut worst = 0u128;
     let subject = &channel.subject;
-    if subject.most(plan.max_rows) > 1 {
+    if subject.may_be_less(plan.max_rows) {
         for m in measurements {
             worst = worst.checked_add(price(plan, subject, m, m.block.sensitivity(frame, plan.noise)?)?)?;
         }

@@ -2,8 +2,8 @@
 //!
 //! A unit in cell `j` moves every row by its factor of `j`, so what it costs is the sum over the blocks of the price of their
 //! column `j`; the worst cell decides. Blocks whose columns are small where those of others are large may thus together
-//! cost less than one by one. Under `substitute` two columns are compared instead. A unit that may own several rows may own fewer, so
-//! that its worst change is `k e` or `k(e − e')`: all others are mixtures of those, and norms are convex.
+//! cost less than one by one. Under `substitute` two columns are compared instead. A unit that may own several rows may own fewer, and a row may have no value, so
+//! that the worst change is `k e` or `k(e − e')`: all others are mixtures of those, and norms are convex.
 //!
 //! Cells with equal columns cost the same: only distinct columns are looked at.
 
@@ -59,7 +59,7 @@ fn of_table(plan: &Plan, channel: &Channel, frame: &Frame, cuboid: &Cuboid) -> O
         // |a − b| ≤ |a| + |b|, and (a − b)² ≤ 2a² + 2b².
         return Some((alone.checked_mul(plan.noise.powered(2)?)?, WorstCase::Bound));
     }
-    if touched < frame.len(cuboid) || channel.subject.most(plan.max_rows) > 1 {
+    if touched < frame.len(cuboid) || channel.subject.may_be_less(plan.max_rows) {
         columns.push(Column::new());
     }
     let mut worst = 0;
