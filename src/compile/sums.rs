@@ -13,6 +13,7 @@ use super::tests::{measured, narrow, released_by, released_from, spec};
 use crate::answer::{Answers, Evaluator};
 use crate::audit;
 use crate::cube::{Frame, MeasuredFrom};
+use crate::numeric::dice::Dice;
 use crate::numeric::tries::tries;
 use crate::plan::{Neighbours, Noise, Plan, Subject};
 use crate::planner::{self, Look};
@@ -189,6 +190,58 @@ fn a_value_that_goes_is_paid_for() {
             );
         }
     }
+}
+
+/// Whatever tables are asked for, of counts and sums, with whatever weights, by whatever strategy: no pair of neighbours costs more than the plan says.
+#[test]
+fn no_weights_make_a_pair_dearer_than_it_is_said_to_be() {
+    let mut dice = Dice::new(41);
+    let mut planned = 0;
+    for _ in 0..tries(300, 3000) {
+        let mut pick = |of: &[&str]| of[dice.below(of.len())].to_owned();
+        let privacy = [
+            pick(&["rho = 1", "rho = 1", "epsilon = 1"]),
+            pick(&["", "neighbours = \"substitute\"", "neighbours = \"substitute\""]),
+        ]
+        .join("\n");
+        let (missing, strategy) = (
+            pick(&["skip", "skip", "zero", "stop"]),
+            pick(&["auto", "residual", "residual", "queries", "base", "tables"]),
+        );
+        let ends = pick(&["", "measure_clamping = true\n", "square = true\n"]);
+        let mut tables = String::new();
+        for of in ["[]", "[\"sex\"]", "[\"age\"]", "[\"sex\", \"age\"]"] {
+            let weight = libm::pow(10.0, 3.0 * dice.below(5) as f64);
+            let sum = ["", "sum = [\"pay\"]\n", "sum = [\"pay\"]\ncount = false\n"][dice.below(3)];
+            if dice.below(3) > 0 {
+                tables.push_str(&format!("[[table]]\nof = {of}\nweight = {weight}\n{sum}"));
+            }
+        }
+        let text =
+            paid(&privacy, &missing, "", "").source.replace("step = 2\n", &format!("step = 2\n{ends}"));
+        let text = format!(
+            "{}{tables}[strategy]\nmeasure = \"{strategy}\"\n",
+            text.split_once("[[table]]").unwrap().0
+        );
+        // Some ask for nothing, or for what a strategy is not made for.
+        let Ok(spec) = crate::spec::parse(&text, std::path::Path::new("shop.toml"), |_| {
+            Err::<Vec<u8>, _>(std::io::ErrorKind::NotFound.into())
+        }) else {
+            continue;
+        };
+        let Some(request) = spec.request() else { continue };
+        let Ok(found) = planner::plan(&request) else { continue };
+        if found.plan.channels.iter().all(|c| c.subject.quantity().is_none()) {
+            continue;
+        }
+        planned += 1;
+        let (dearest, said) = (dearest(&found.plan, &spec), found.cost.total.to_f64());
+        assert!(
+            dearest <= said * (1.0 + 1e-9) && said <= found.plan.budget.to_f64(),
+            "{dearest} {said}\n{text}"
+        );
+    }
+    assert!(planned > tries(100, 1000), "{planned}");
 }
 
 /// No pair of neighbours, with values at both ends and in the middle, is told apart more than the cost says; and the dearest is nearly so.
