@@ -84,8 +84,8 @@ pub(super) fn run(args: &Args) -> Outcome {
             crate::visible::visible(&list.until)
         )));
     }
-    change(&mut list, args, &key.public_key())?;
-    list.sound().map_err(Failure::Message)?;
+    change(&mut list, args)?;
+    list.sound(&key.public_key()).map_err(Failure::Message)?;
     crate::files::folders(&args.folder).map_err(|e| output::about(&args.folder, &e))?;
     let _locked = crate::files::locked(&args.folder).map_err(|e| output::about(&args.folder, &e))?;
     if read()? != there {
@@ -104,20 +104,18 @@ fn unwritten(args: &Args, list: &KeyList, why: &ReleaseError) -> Failure {
         Ok(_) => "the list that was there is as it was",
         Err(_) => "no list can be read there",
     };
+    let why = match why {
+        ReleaseError::Io(e) => e.to_string(),
+        other => other.to_string(),
+    };
     Failure::Message(format!("cannot write {}: {why}\n{stands}", output::path(&args.folder)))
 }
 
-/// What the options say of keys; `owner` signs lists.
-fn change(list: &mut KeyList, args: &Args, owner: &str) -> Outcome {
+/// What the options say of keys.
+fn change(list: &mut KeyList, args: &Args) -> Outcome {
     let key = |text: &str| -> Result<String, Failure> { Ok(public_key_text(&verify::read_key(text)?)?) };
     for text in &args.add {
-        let added = key(text)?;
-        if added == owner {
-            return Err(Failure::Message(format!(
-                "{added} signs the list: releases are signed with another key, on another machine"
-            )));
-        }
-        list.keys.push(ListedKey::new(added));
+        list.keys.push(ListedKey::new(key(text)?));
     }
     for text in &args.retire {
         let listed = listed(list, &key(text)?)?;

@@ -266,12 +266,13 @@ struct Check(String, Option<bool>, String);
 fn check(args: &Verify) -> Outcome {
     head_is_hash(args.head.as_ref())?;
     let path = file(&args.id);
-    // A ledger is read under its lock; a proof is a text that nobody writes to.
-    let checks = match Ledger::read(&path) {
+    // A ledger is read under its lock; a proof is a text that nobody writes to. A dataset's own ledger is never one: it would have lost its first lines.
+    let is_proof = |path: &Path| path != default_path(&args.id) && proof::is_proof(path);
+    let (checks, kind) = match Ledger::read(&path) {
         Err(LedgerError::Io(e)) => return Err(output::about(&path, &e)),
-        Err(_) if proof::is_proof(&path) => proof::checks(&path, args)?,
-        Err(e) => vec![Check("ledger".into(), Some(false), e.to_string())],
-        Ok(chain) => whole_chain(&chain, args)?,
+        Err(_) if is_proof(&path) => (proof::checks(&path, args)?, "proof"),
+        Err(e) => (vec![Check("ledger".into(), Some(false), e.to_string())], "ledger"),
+        Ok(chain) => (whole_chain(&chain, args)?, "ledger"),
     };
     let passed = checks.iter().all(|c| c.1 != Some(false));
     if args.json {
@@ -282,7 +283,7 @@ fn check(args: &Verify) -> Outcome {
         };
         let checks: Vec<_> =
             checks.iter().map(|c| json!({ "what": c.0, "outcome": outcome(c), "detail": c.2 })).collect();
-        output::json(&format!("{:#}\n", json!({ "passed": passed, "checks": checks })))?;
+        output::json(&format!("{:#}\n", json!({ "kind": kind, "passed": passed, "checks": checks })))?;
     } else {
         let width = checks.iter().map(|c| c.0.chars().count()).max().unwrap_or(0);
         let mut out = format!("{}\n\n", output::path(&path));
@@ -296,9 +297,11 @@ fn check(args: &Verify) -> Outcome {
             let detail = crate::audit::wrap(detail, 80usize.saturating_sub(indent).max(30), indent);
             out.push_str(&format!("{mark}  {what:<width$}  {detail}\n"));
         }
-        out.push_str(match passed {
-            true => "\nVERIFIED: nothing here contradicts this ledger.\n",
-            false => "\nVERIFICATION FAILED: this is not the account it claims to be.\n",
+        out.push_str(match (passed, kind) {
+            (true, "proof") => "\nVERIFIED: a proof of one charge, and not of what stands above it.\n",
+            (true, _) => "\nVERIFIED: nothing here contradicts this ledger.\n",
+            (false, "proof") => "\nVERIFICATION FAILED: this is not the proof it claims to be.\n",
+            (false, _) => "\nVERIFICATION FAILED: this is not the account it claims to be.\n",
         });
         output::print(&out)?;
     }
@@ -318,7 +321,7 @@ fn whole_chain(chain: &Chain, args: &Verify) -> Result<Vec<Check>, Failure> {
         _ => "every charge",
     };
     checks.push(signers(&chain.signed(), args, all)?);
-    let (releases, sure) = charged_here(chain, &args.release);
+    let (releases, sure) = charged_here(chain, args)?;
     checks.push(within(chain, &sure));
     checks.extend(parts(chain));
     checks.extend(args.head.as_ref().map(|head| match chain.line_of(head) {
@@ -456,10 +459,11 @@ fn parts(chain: &Chain) -> Vec<Check> {
 
 /// Whether releases were charged in this ledger, each by a charge of its own. Signatures are checked when they are opened.
 /// Beside the checks the lines of charges that are about whom they say, which the release shows.
-fn charged_here(chain: &Chain, paths: &[PathBuf]) -> (Vec<Check>, BTreeSet<usize>) {
+fn charged_here(chain: &Chain, args: &Verify) -> Result<(Vec<Check>, BTreeSet<usize>), Failure> {
     let (mut checks, mut sure) = (Vec::new(), BTreeSet::new());
+    let trusted = trusted(args)?;
     let mut before: Vec<(String, Release)> = Vec::new();
-    for path in paths {
+    for path in &args.release {
         let what = output::path(path);
         let release = match Release::open(path) {
             Ok(release) => release,
@@ -486,7 +490,7 @@ fn charged_here(chain: &Chain, paths: &[PathBuf]) -> (Vec<Check>, BTreeSet<usize
             (Found::Open(line), None) => (false, open(line)),
             (Found::Charged(line), None) => {
                 let charge = chain.lines().get(line - 1).and_then(|(_, e)| e.charge());
-                let (passed, more) = is_as_charged(fault, charge, &release);
+                let (passed, more) = is_as_charged((fault, trusted.as_ref()), charge, &release);
                 sure.extend(passed.then_some(line));
                 (passed, format!("{}{more}", charged(line)))
             }
@@ -494,7 +498,13 @@ fn charged_here(chain: &Chain, paths: &[PathBuf]) -> (Vec<Check>, BTreeSet<usize
         checks.push(Check(what.clone(), Some(passed), detail));
         before.push((what, release));
     }
-    (checks, sure)
+    Ok((checks, sure))
+}
+
+/// The list of keys that is trusted, where one is given and holds. That one does not hold is said of the lines already.
+fn trusted(args: &Verify) -> Result<Option<Trusted>, Failure> {
+    let Some(folder) = &args.keys else { return Ok(None) };
+    Ok(verify::trusted(&[], Some(folder))?.ok())
 }
 
 /// What of a release is not as it says, if anything is.
@@ -514,12 +524,28 @@ fn hash_of(release: &Release, fault: &mut Fault) -> std::io::Result<String> {
     }
 }
 
-/// Whether a release is what it says, and is about those people whom its charge is about; and more to say of it.
-fn is_as_charged(fault: Fault, charge: Option<&Charge>, release: &Release) -> (bool, String) {
+/// Whether a release is what it says, a trusted key's, and about those people whom its charge is about; and more to say of it.
+fn is_as_charged(
+    (fault, trusted): (Fault, Option<&Trusted>),
+    charge: Option<&Charge>,
+    release: &Release,
+) -> (bool, String) {
     match fault {
-        Ok(None) => whom(charge, release),
+        Ok(None) => match distrusted(trusted, release) {
+            Some(why) => (false, format!(", but {why}")),
+            None => whom(charge, release),
+        },
         Ok(Some(c)) => (false, format!(", but the file is not what it says: {}: {}", c.what, c.detail)),
         Err(e) => (false, format!(", but the file cannot be checked: {e}")),
+    }
+}
+
+/// Why a list of keys does not let a release hold, though a line of the ledger does.
+fn distrusted(trusted: Option<&Trusted>, release: &Release) -> Option<String> {
+    let manifest = release.manifest();
+    match release.blake3() {
+        Ok(hash) => trusted?.holds(&manifest.signer.public_key, &manifest.created, Some(&hash)).err(),
+        Err(e) => Some(format!("the file cannot be read: {e}")),
     }
 }
 

@@ -67,5 +67,5 @@ fn named(file: &Path, text: &str) -> Result<PathBuf, Failure> {
             done => return done.map(|()| path.clone()).map_err(|e| output::cannot_write(&path, &e)),
         }
     }
-    Err(Failure::Message("nine signatures are beside this release, and no more are read".into()))
+    Err(Failure::Message("all eight names beside this release are taken, and no more are read: `margins verify --require` lists those that are no signature of it; delete them".into()))
 }

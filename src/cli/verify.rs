@@ -1,9 +1,9 @@
 //! `margins verify`: everything that can be checked from the file alone.
 
-use super::{Failure, Outcome, output};
+use super::{Failure, output};
 use crate::audit;
 use crate::release::trusted::Trusted;
-use crate::release::{self, Release, ReleaseError};
+use crate::release::{self, Check, Outcome, Release, ReleaseError};
 use crate::watch::Watch;
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
+pub(super) fn run(args: &Args, watch: &Watch) -> super::Outcome {
     let (key, trusted) = match (&args.pubkey[..], &args.keys, args.require) {
         ([], None, Some(_)) => {
             return Err(Failure::Message(
@@ -47,7 +47,6 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
         ([one], None, None) => (Some(read_key(one)?), None),
         (keys, folder, _) => (None, Some(trusted(keys, folder.as_deref())?)),
     };
-    let mut records = None;
     let report = match Release::open(&args.file) {
         Ok(release) => {
             let release = release.watched(watch);
@@ -59,7 +58,15 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
                 report.made_for(&release, wanted);
             }
             if let Some(path) = &args.records {
-                records = Some((path, super::records::same(release, &args.file, path, watch)?));
+                let differs = super::records::same(release, &args.file, path, watch)?;
+                let path = output::path(path);
+                let (outcome, detail) = match differs {
+                    None => (Outcome::Passed, format!("{path} is what this release and the seed make")),
+                    Some(why) => {
+                        (Outcome::Failed, format!("{path} is NOT what this release and the seed make: {why}"))
+                    }
+                };
+                report.checks.push(Check { what: "records".into(), outcome, detail });
             }
             report
         }
@@ -69,22 +76,11 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
         // The file is there and is not a sound release: that is an answer, not a mishap.
         Err(e) => audit::Audit::refused(&e),
     };
-    let (mut json, mut text) = (report.to_json(), report.to_text(&output::path(&args.file)));
-    if let Some((path, differs)) = &records {
-        json["records"] = serde_json::json!({ "same": differs.is_none(), "why": differs });
-        let path = output::path(path);
-        let said = match differs {
-            None => format!("records: {path} is what this release and the seed make"),
-            Some(why) => format!("records: {path} is NOT what this release and the seed make: {why}"),
-        };
-        text += &(output::wrapped(&said, 9) + "\n");
-    }
     match args.json {
-        true => output::json(&format!("{json:#}\n"))?,
-        false => output::print(&text)?,
+        true => output::json(&format!("{:#}\n", report.to_json()))?,
+        false => output::print(&report.to_text(&output::path(&args.file)))?,
     }
-    let same = records.is_none_or(|(_, differs)| differs.is_none());
-    if report.passed() && same { Ok(()) } else { Err(Failure::Refuted) }
+    if report.passed() { Ok(()) } else { Err(Failure::Refuted) }
 }
 
 /// The keys that are trusted: given ones, or those of a folder's list. What cannot be read is a mishap; a list that does not hold is an answer.

@@ -68,20 +68,37 @@ impl KeyList {
             holds(&signed?).map_err(|e| bad(e.to_string()))?;
         }
         let list: KeyList = serde_json::from_str(&text).map_err(|e| bad(e.to_string()))?;
-        list.sound().map_err(bad)?;
+        list.sound(&owner).map_err(bad)?;
         Ok((list, owner))
     }
 
-    /// Its rules.
-    pub fn sound(&self) -> Result<(), String> {
+    /// Its rules; `owner` signs it.
+    pub fn sound(&self, owner: &str) -> Result<(), String> {
         let day = |day: &Option<String>| day.as_deref().is_none_or(is_day);
+        let hash =
+            |text: &String| text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
         if self.format != 1 {
             return Err("it is of a later format".into());
         }
         for (i, listed) in self.keys.iter().enumerate() {
             signature::parse_key(&listed.key).map_err(|e| e.to_string())?;
+            if signature::is_not_private_key(&listed.key) {
+                return Err(format!("{} is the key everybody has", listed.key));
+            }
+            if signature::same_key(&listed.key, owner) {
+                return Err(format!(
+                    "{} signs the list: releases are signed with another key, on another machine",
+                    listed.key
+                ));
+            }
             if !day(&listed.until) || !day(&listed.revoked) {
                 return Err("a day is not written YYYY-MM-DD".into());
+            }
+            if !listed.still.iter().all(hash) {
+                return Err(
+                    "a file that still holds is not named by its BLAKE3 hash, 64 digits of 0-9 and a-f"
+                        .into(),
+                );
             }
             if self.keys[..i].iter().any(|other| signature::same_key(&other.key, &listed.key)) {
                 return Err(format!("{} is in it twice, whatever number stands before it", listed.key));
@@ -93,7 +110,7 @@ impl KeyList {
     /// Writes it with its signature and the key that can check it. The signature waits under another name until its list is there: a list without its own is
     /// none, and whatever stops this, the folder has the old list or the new one.
     pub fn write(&self, folder: &Path, key: &SigningKey) -> Result<(), ReleaseError> {
-        self.sound().map_err(ReleaseError::Keys)?;
+        self.sound(&key.public_key()).map_err(ReleaseError::Keys)?;
         let text = serde_json::to_string_pretty(self).map_err(io::Error::other)? + "\n";
         let signed = key.sign(text.as_bytes(), "margins keys").map_err(io::Error::other)?;
         let (path, owner) = (folder.join("keys.json"), folder.join("list.pub"));
@@ -212,6 +229,7 @@ impl Trusted {
         let (mut counted, mut rest) = (Vec::<String>::new(), Vec::new());
         let blake3 = release.blake3()?;
         let mut count = |key: &str| match self.holds(key, &manifest.created, Some(&blake3)) {
+            _ if signature::is_not_private_key(key) => rest.push(format!("{key} is the key everybody has")),
             Ok(_) if counted.iter().any(|other| signature::same_key(other, key)) => {
                 rest.push(format!("{key} signed it twice, which counts once"));
             }
@@ -272,21 +290,23 @@ mod tests {
 
     #[test]
     fn lists_hold_as_their_owner_wrote_them() {
-        let (owner, old, stolen) = (key(), key(), key());
+        let (owner, own, old, stolen) = (key(), key(), key(), key());
+        let [named, other] = ["a", "b"].map(|digit| digit.repeat(64));
         let folder = tempfile::tempdir().unwrap();
-        let mut list = list(&[&owner, &old, &stolen]);
+        let mut list = list(&[&own, &old, &stolen]);
         list.keys[1].until = Some("2026-06-30".into());
         list.keys[2].revoked = Some("2026-07-01".into());
-        list.keys[2].still = vec!["aa".into()];
+        list.keys[2].still = vec![named.clone()];
         list.write(folder.path(), &owner).unwrap();
         let trusted = Trusted::folder(folder.path(), "2026-12-31").unwrap();
-        let holds = |key: &SigningKey, day, file| trusted.holds(&key.public_key(), day, file).is_ok();
-        assert!(holds(&owner, "2030-01-01", None));
-        assert!(holds(&old, "2026-06-30", None) && !holds(&old, "2026-07-01", Some("aa")));
+        let holds =
+            |key: &SigningKey, day, file: Option<&str>| trusted.holds(&key.public_key(), day, file).is_ok();
+        assert!(holds(&own, "2030-01-01", None));
+        assert!(holds(&old, "2026-06-30", None) && !holds(&old, "2026-07-01", Some(&*named)));
         // A thief writes any day.
-        assert!(!holds(&stolen, "2020-01-01", Some("bb")) && !holds(&stolen, "2020-01-01", None));
-        assert!(holds(&stolen, "2026-07-02", Some("aa")));
-        assert!(!holds(&key(), "2026-01-01", Some("aa")));
+        assert!(!holds(&stolen, "2020-01-01", Some(&*other)) && !holds(&stolen, "2020-01-01", None));
+        assert!(holds(&stolen, "2026-07-02", Some(&*named)));
+        assert!(!holds(&key(), "2026-01-01", Some(&*named)));
         // The day after.
         let stale = Trusted::folder(folder.path(), "2027-01-01").unwrap_err().to_string();
         assert!(stale.contains("stale"), "{stale}");
@@ -295,37 +315,37 @@ mod tests {
     /// Folders stand where files would go.
     #[test]
     fn what_stops_a_list_leaves_the_one_before() {
-        let (owner, other) = (key(), key());
+        let (owner, own, other) = (key(), key(), key());
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let names = || std::fs::read_dir(folder.path()).unwrap().count();
         std::fs::create_dir(at("keys.json.part")).unwrap();
-        assert!(list(&[&owner]).write(folder.path(), &owner).is_err());
+        assert!(list(&[&own]).write(folder.path(), &owner).is_err());
         assert_eq!(names(), 1, "a key without a list");
         std::fs::remove_dir(at("keys.json.part")).unwrap();
-        list(&[&owner]).write(folder.path(), &owner).unwrap();
+        list(&[&own]).write(folder.path(), &owner).unwrap();
         std::fs::create_dir(at("keys.json.part")).unwrap();
         assert!(list(&[&other]).write(folder.path(), &owner).is_err());
-        assert_eq!((names(), KeyList::read(folder.path()).unwrap().0), (4, list(&[&owner])));
+        assert_eq!((names(), KeyList::read(folder.path()).unwrap().0), (4, list(&[&own])));
     }
 
     #[test]
     fn lists_that_were_changed_are_none() {
-        let (owner, other) = (key(), key());
+        let (owner, own, other) = (key(), key(), key());
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("keys.json");
         let refused = |why: &str| {
             let said = KeyList::read(folder.path()).unwrap_err().to_string();
             assert!(said.contains(why), "{said}");
         };
-        list(&[&owner]).write(folder.path(), &owner).unwrap();
-        assert!(list(&[&other]).write(folder.path(), &other).is_err(), "another's folder");
+        list(&[&own]).write(folder.path(), &owner).unwrap();
+        assert!(list(&[&own]).write(folder.path(), &other).is_err(), "another's folder");
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, text.replace("2026", "2036")).unwrap();
         refused("signature");
         // Another's list under the reader's own key.
         let theirs = tempfile::tempdir().unwrap();
-        list(&[&other]).write(theirs.path(), &other).unwrap();
+        list(&[&own]).write(theirs.path(), &other).unwrap();
         for name in ["keys.json", "keys.json.minisig"] {
             std::fs::copy(theirs.path().join(name), folder.path().join(name)).unwrap();
         }
@@ -337,7 +357,7 @@ mod tests {
             std::fs::write(sidecar_path(&path), signed).unwrap();
         };
         sign(&text);
-        assert_eq!(KeyList::read(folder.path()).unwrap(), (list(&[&owner]), owner.public_key()));
+        assert_eq!(KeyList::read(folder.path()).unwrap(), (list(&[&own]), owner.public_key()));
         for (from, to, why) in [
             ("2026-12-31", "2026-13-31", "YYYY-MM-DD"),
             ("\"format\": 1", "\"format\": 2", "later format"),
@@ -347,11 +367,27 @@ mod tests {
             sign(&text.replace(from, to));
             refused(why);
         }
+        // Nor may the list's own key sign releases, or the one that everybody has.
+        let renumbered = |key: String| {
+            let other = if key.as_bytes()[4] == b'A' { "B" } else { "A" };
+            [&key[..4], other, &key[5..]].concat()
+        };
+        let with = |key: &str| sign(&text.replace(&own.public_key(), key));
+        for key in [owner.public_key(), renumbered(owner.public_key())] {
+            with(&key);
+            refused("signs the list");
+        }
+        with(signature::NOT_PRIVATE_PUBLIC_KEY);
+        refused("everybody has");
+        // A name that no file can have.
+        for still in ["aa".to_owned(), "A".repeat(64), "g".repeat(64)] {
+            sign(&text.replace("\"key\"", &format!("\"still\": [\"{still}\"], \"key\"")));
+            refused("64 digits");
+        }
         // One key under two numbers would be two in force.
-        let mut twice = list(&[&owner, &owner]);
-        let other = if twice.keys[1].key.as_bytes()[4] == b'A' { "B" } else { "A" };
-        twice.keys[1].key.replace_range(4..5, other);
-        assert!(twice.sound().unwrap_err().contains("twice"));
+        let mut twice = list(&[&own, &own]);
+        twice.keys[1].key = renumbered(own.public_key());
+        assert!(twice.sound(&owner.public_key()).unwrap_err().contains("twice"));
         std::fs::remove_file(&path).unwrap();
         assert!(matches!(KeyList::read(folder.path()), Err(ReleaseError::Io(_))));
     }
