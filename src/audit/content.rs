@@ -108,17 +108,18 @@ impl Content {
             audit.add("recipient", Passed, detail);
             named(audit, release, &manifest.about.name, &r.name);
         }
-        let (outcome, detail) = match (total(cube, plan, &stored), needed::all_follow(cube, plan)) {
-            (Err(why), _) => (Failed, format!("no query is answered: {why}")),
-            (_, Err(Open::Missing(table))) => {
+        let all = total(cube, plan, &stored).map(|rows| rows.and(needed::all_follow(cube, plan)));
+        let (outcome, detail) = match all {
+            Err(why) => (Failed, format!("no query is answered: {why}")),
+            Ok(Err(Open::Missing(table))) => {
                 (Failed, format!("a table that was asked for does not follow from what was measured: {table}"))
             }
-            (_, Err(Open::Many)) => (
+            Ok(Err(Open::Many)) => (
                 Unchecked,
                 "whether each table that was asked for follows from those measured: they are too many to compare"
                     .into(),
             ),
-            (Ok(()), Ok(())) => (Passed, "a query is answered, with the law of its error".into()),
+            Ok(Ok(())) => (Passed, "a query is answered, with the law of its error".into()),
         };
         audit.add("answers", outcome, detail);
         Ok(())
@@ -286,8 +287,8 @@ fn claims_agree(audit: &mut Audit, manifest: &Manifest, derived: Result<Claims, 
     }
 }
 
-/// Answers the most modest query, by all that a query needs.
-fn total(cube: &Cube, plan: &Plan, stored: &Values<&Release>) -> Result<(), String> {
+/// Answers the most modest query, by all that a query needs; and whether what was asked for follows from rows, where those were measured.
+fn total(cube: &Cube, plan: &Plan, stored: &Values<&Release>) -> Result<Result<(), Open>, String> {
     let text = |e: &dyn std::error::Error| e.to_string();
     // Sums from zero may have no counts beside them.
     let sums = plan.summed().next().filter(|_| plan.rows().measurements.is_empty() && plan.exact.is_empty());
@@ -299,9 +300,12 @@ fn total(cube: &Cube, plan: &Plan, stored: &Values<&Release>) -> Result<(), Stri
         _ => None,
     });
     let filter = first.unwrap_or_else(Filter::everything);
-    let groups = Evaluator::new(recovery).aggregate(&filter, &[]).map_err(|e| text(&e))?;
+    let evaluator = Evaluator::new(recovery);
+    let groups = evaluator.aggregate(&filter, &[]).map_err(|e| text(&e))?;
     match groups.first() {
-        Some(g) if g.estimate.is_finite() && g.law.std_error().is_finite() => Ok(()),
+        Some(g) if g.estimate.is_finite() && g.law.std_error().is_finite() => {
+            Ok(needed::from_rows(&evaluator, plan))
+        }
         _ => Err("the answer is no number".into()),
     }
 }

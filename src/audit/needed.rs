@@ -1,11 +1,16 @@
-//! What the tables that were asked for need: whether they follow from what was measured. By sets of blocks alone, nothing is recovered.
+//! What the tables that were asked for need: whether they follow from what was measured. By sets of blocks alone, where those tell; of rows by what they answer.
 
-use crate::cube::{Cube, Cuboid, Frame, Level};
-use crate::plan::{Block, Channel, Plan, Subject};
+use crate::answer::Evaluator;
+use crate::cube::{Cube, Cuboid, Filter, Frame, Level};
+use crate::plan::{Asks, Block, Channel, Plan, Ranges, Selected, Subject, Table};
+use crate::recover::Source;
 use std::collections::HashSet;
 
 /// So many pairs of tables are compared, about a second.
 const MOST_PAIRS: usize = 1 << 27;
+/// The most questions of one table that are asked one by one, and steps of all that rows are asked, some seconds.
+const MOST_ASKED: usize = 4096;
+const MOST_STEPS: usize = 1 << 33;
 
 /// Why it is not known that all tables follow.
 pub(super) enum Open {
@@ -15,7 +20,7 @@ pub(super) enum Open {
     Many,
 }
 
-/// Whether every table that was asked for, of counts and of sums, follows from what was measured with what is exact. Rows are not looked at: what
+/// Whether every table that was asked for, of counts and of sums, follows from what was measured with what is exact. Rows are not looked at, see [`from_rows`]: what
 /// they tell is no set of blocks.
 pub(super) fn all_follow(cube: &Cube, plan: &Plan) -> Result<(), Open> {
     let frame = Frame::new(cube, &plan.levels);
@@ -51,6 +56,70 @@ pub(super) fn all_follow(cube: &Cube, plan: &Plan) -> Result<(), Open> {
         }
     }
     Ok(())
+}
+
+/// The same of rows: whether they tell every cell of a table, or else each of the questions that are asked of it.
+pub(super) fn from_rows<S: Source>(evaluator: &Evaluator<S>, plan: &Plan) -> Result<(), Open> {
+    let (recovery, channel) = (evaluator.recovery(), plan.rows());
+    let rows = |block: &Block| if let Block::Rows(rows) = block { rows.rows.len() } else { 0 };
+    let rows: usize = channel.measurements.iter().map(|m| rows(&m.block)).sum();
+    let cube = recovery.cube();
+    let mut left = MOST_STEPS;
+    let mut spend = |questions: usize| {
+        let steps = rows.saturating_mul(rows).saturating_mul(questions);
+        left.checked_sub(steps).map(|rest| left = rest).ok_or(Open::Many)
+    };
+    for table in channel.workload.iter().filter(|_| rows > 0) {
+        spend(1)?;
+        if recovery.table(&table.cuboid).is_ok() {
+            continue;
+        }
+        match &table.asks {
+            // Differences of those are the cells.
+            Asks::Product(of) if of.iter().all(|(_, r)| matches!(r, Ranges::Prefixes | Ranges::All)) => {
+                return Err(Open::Missing(cube.describe(&table.cuboid)));
+            }
+            Asks::Product(_) => {
+                let all = questions(cube, table).ok_or(Open::Many)?;
+                spend(all.len())?;
+                if !all.iter().all(|filter| evaluator.aggregate(filter, &[]).is_ok()) {
+                    return Err(Open::Missing(table.describe(cube)));
+                }
+            }
+            // What adds up several counts may be told where each of them is not.
+            Asks::Query(_) => {
+                let asked = Selected::of(cube, table).ok_or(Open::Many)?;
+                spend(asked.queries(cube) as usize)?;
+                if !asked.aggregates.iter().all(|a| evaluator.aggregate(&a.filter, &asked.group_by).is_ok()) {
+                    return Err(Open::Many);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The questions that a product asks, each a condition; `None` where they are many.
+fn questions(cube: &Cube, table: &Table) -> Option<Vec<Filter>> {
+    let mut all = vec![Filter::everything()];
+    for at in table.cuboid.iter() {
+        let dimension = cube.dimensions.get(at.dimension)?;
+        let node_of = dimension.ancestors(dimension.finest(), at.level);
+        let asked = table.asks.of(at.dimension).unwrap_or(&Ranges::Cells);
+        let nodes = at.of(cube).len();
+        if asked.queries(nodes as u64) * all.len() as f64 > MOST_ASKED as f64 {
+            return None;
+        }
+        let each: Vec<Filter> = asked
+            .intervals(nodes as u32)
+            .map(|(first, last)| {
+                let inside: Vec<bool> = node_of.iter().map(|node| (first..=last).contains(node)).collect();
+                Filter::nodes(at.dimension, &inside)
+            })
+            .collect();
+        all = all.iter().flat_map(|f| each.iter().map(|g| f.and(g))).collect::<Result<_, _>>().ok()?;
+    }
+    Some(all)
 }
 
 /// The tables of a channel that are published without noise.

@@ -6,13 +6,14 @@
 
 use super::content::Content;
 use super::{Audit, compare, margins, measured, targets};
-use crate::cube::Legend;
+use crate::cube::{Legend, Quantity};
 use crate::exact::Rational;
 use crate::plan::{Channel, Copy, Plan, Subject, Table, convert, cost, subjects};
 use crate::projection::{self, Design};
 use crate::release::claims::Words;
 use crate::release::{FIRST_FORMAT, Outcome, Release, ReleaseError};
 use crate::spec::{self, Budget, Precision, Spec, Unit, Wanted};
+use std::sync::Arc;
 
 use Outcome::{Failed, Passed};
 
@@ -189,7 +190,7 @@ fn summed(spec: &Spec, first: &Plan, check: &mut impl FnMut(bool, &str)) {
         |c: &Channel| spec.summed().find(|a| c.subject.quantity().is_some_and(|q| q.name == a.quantity.name));
     let words = |c: &Channel| named(c).is_none_or(|a| c.subject.quantity() == Some(&a.quantity));
     check(!same || of(false).chain(of(true)).all(words), "descriptions of amounts");
-    let exact = |c: &Channel| named(c).is_none_or(|a| a.exact == c.exact);
+    let exact = |c: &Channel| named(c).map_or(c.exact.is_empty(), |a| a.exact == c.exact);
     check(of(false).all(exact), "exact sums");
     let moved = spec.summed().filter_map(|a| {
         let share = a.clamping?;
@@ -207,10 +208,13 @@ fn summed(spec: &Spec, first: &Plan, check: &mut impl FnMut(bool, &str)) {
     check(moved.flatten().eq(told), "counts of rows that were moved to the ends of amounts");
 }
 
-/// Whether both are of the same number by the same bounds and steps, whatever is said of it for people.
+/// Whether both are of the same number by the same bounds and steps, whatever is said of it for people. Its name is the spec's to the letter.
 fn alike(own: &Subject, other: &Subject) -> bool {
-    let same = own.quantity().zip(other.quantity()).is_some_and(|(own, other)| own.unlike(other).is_none());
-    same && std::mem::discriminant(own) == std::mem::discriminant(other)
+    let same = |(own, other): (&Arc<Quantity>, &Arc<Quantity>)| {
+        own.name == other.name && own.unlike(other).is_none()
+    };
+    own.quantity().zip(other.quantity()).is_some_and(same)
+        && std::mem::discriminant(own) == std::mem::discriminant(other)
 }
 
 /// Files that were made before `missing` was said of a dimension say less, and nothing that is untrue.

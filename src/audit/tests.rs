@@ -786,6 +786,27 @@ fn nothing_is_exact_without_a_word() {
     }
 }
 
+/// A number is the spec's to the letter of its name: under another spelling its exact sums would be declared by nobody.
+#[test]
+fn exact_sums_of_another_spelling_are_not_declared() {
+    let key = agency();
+    let amount = "[[amount]]\nname = \"pay\"\nlow = 0\nhigh = 40\nstep = 1\nmissing = \"zero\"\n";
+    let asked = "[[table]]\nof = [\"sex\", \"age\"]\nsum = [\"pay\"]\n";
+    let exact = "[[table]]\nof = [\"sex\"]\nsum = [\"pay\"]\nexact = true\nreason = \"r\"\n";
+    let rows = "sex,age,pay\nF,1,3\nM,2,9\n";
+    let release = released(&format!("{HEAD}{amount}{asked}{exact}"), rows, &key);
+    let whole = format!("{amount}{asked}{exact}");
+    assert_eq!(with_spec(&release, &key, &whole, &whole), None);
+    for name in ["pay", "PAY", "Pay"] {
+        let named = |text: &str| text.replace("\"pay\"", &format!("\"{name}\""));
+        let counted = exact.replace("sum = [\"pay\"]\n", "");
+        let summed = named("[[table]]\nof = [\"sex\"]\nsum = [\"pay\"]\ncount = false\n");
+        let other = format!("{}column = \"pay\"\n{}{counted}{summed}", named(amount), named(asked));
+        let why = with_spec(&release, &key, &whole, &other);
+        assert!(why.is_some_and(|why| why.contains("exact sums")), "{name}");
+    }
+}
+
 /// Files that were made before a manifest said which category stands for empty cells say less, dimension by dimension, and nothing untrue.
 #[test]
 fn what_older_files_do_not_say_is_no_difference() {
@@ -803,6 +824,58 @@ fn what_older_files_do_not_say_is_no_difference() {
             assert_eq!(gone, Some("none".into()));
         });
         assert_eq!(refused(forged), None, "{older}");
+    }
+}
+
+/// Answers of rows, whatever they are.
+struct Fives(usize);
+
+impl crate::recover::Source for Fives {
+    fn values(&self, _: usize) -> Result<crate::cube::Integers, crate::recover::SourceError> {
+        Ok(vec![5i64; self.0].into())
+    }
+}
+
+/// What was asked for follows from rows, whoever found them, or the file does not pass.
+#[test]
+fn rows_tell_what_was_asked_for() {
+    use crate::cube::Cuboid;
+    use crate::plan::{Block, Measure, Measurement, Rows, Subject};
+    let told = |asked: &str, rows: &[std::ops::Range<u32>]| {
+        let asked = spec(&format!("{HEAD}{asked}[strategy]\nmeasure = \"queries\"\n"));
+        let mut plan = crate::planner::plan(&asked.request().unwrap()).unwrap().plan;
+        (plan.measure, plan.levels) = (Measure::Together, vec![vec![0], vec![0, 1]]);
+        plan.rows_mut().workload = asked.workload.clone();
+        let cells = rows.iter().map(|row| row.clone().map(|cell| (cell, 1)).collect());
+        let block = Block::Rows(Rows { cuboid: Cuboid::new([(1, 1)]), rows: cells.collect() });
+        plan.rows_mut().measurements = vec![Measurement { block, scale: Rational::whole(9) }];
+        let recovery =
+            crate::recover::Recovery::of(&Subject::Rows, asked.cube.clone(), plan.clone(), Fives(rows.len()));
+        match needed::from_rows(&crate::answer::Evaluator::new(recovery.unwrap()), &plan) {
+            Ok(()) => "all",
+            Err(needed::Open::Missing(_)) => "less",
+            Err(needed::Open::Many) => "unknown",
+        }
+    };
+    let table = |ask: &str| format!("[[table]]\nof = [\"age\"]\n{ask}\n");
+    let asks = |list: &str| table(&format!("ask = {{ age = {list} }}"));
+    let query = |where_: &str| format!("[[query]]\nsql = \"SELECT COUNT(*) FROM shop WHERE {where_}\"\n");
+    let each: Vec<_> = (0..10).map(|i| i..i + 1).collect();
+    let prefixes: Vec<_> = (1..11).map(|i| 0..i).collect();
+    for (asked, rows, what) in [
+        (table(""), &each[..], "all"),
+        (table(""), &prefixes, "all"),
+        (table(""), &prefixes[1..], "less"),
+        (table(""), &[0..10], "less"),
+        (asks("\"prefixes\""), &prefixes, "all"),
+        (asks("\"prefixes\""), &prefixes[..9], "less"),
+        (asks("\"ranges\""), &[0..5, 5..10], "less"),
+        (asks("[\"0-4\", \"0-9\"]"), &[0..5, 5..10], "all"),
+        (asks("[\"0-4\", \"0-8\"]"), &[0..5, 5..10], "less"),
+        (query("age < 5"), &[0..5, 5..10], "all"),
+        (query("age < 6"), &[0..5, 5..10], "unknown"),
+    ] {
+        assert_eq!(told(&asked, rows), what, "{asked} {rows:?}");
     }
 }
 
