@@ -334,7 +334,14 @@ fn together_is_better_than_apart() {
 /// What is predicted of sums is what answers have, also where the noise of counts has less than a step; and no channel is left without a part of the budget.
 #[test]
 fn large_budgets_are_predicted_and_shared_out() {
-    for privacy in ["rho = \"1/3\"", "rho = 20", "rho = 60", "epsilon = 40"] {
+    for privacy in [
+        "rho = \"1/3\"",
+        "rho = 20",
+        "rho = 60",
+        "epsilon = 40",
+        "rho = 30\nneighbours = \"substitute\"",
+        "epsilon = 60\nneighbours = \"substitute\"",
+    ] {
         for strategy in ["measure = \"residual\"", "measure = \"queries\"", "measure = \"base\""] {
             if privacy.starts_with("epsilon") && strategy.contains("residual") {
                 continue;

@@ -199,7 +199,8 @@ fn shared_out(
         let part = &mut parts[i];
         aims::aim(request, tails, part, &counted).ok_or_else(overflow)?;
         let planned = one(part, budget)?;
-        let (_, dearer) = scaled(request, part, &planned, budget)?;
+        let (_, more) = scaled(request, part, &planned, budget)?;
+        let dearer = growth(request.noise, more);
         roots[i] = libm::pow(in_wide_noise(part, &planned)?.weighted_total * dearer, power);
         if request.objective != Objective::Total {
             let need = shares::need(request, measure, part, budget, &planned)?;
@@ -238,15 +239,16 @@ fn in_wide_noise(part: &Part, planned: &Planned) -> Result<Prediction, PlanError
     Ok(predict_at(&part.request, &planned.plan, times)?.scaled(growth(planned.plan.noise, times)))
 }
 
-/// The error of a part's sums, in squares of what is added up: under the noise that its own rows' reach needs, whose steps are no larger than those of counts.
-fn predicted(part: &Part, planned: &Planned) -> Result<Prediction, PlanError> {
+/// The error of a part's sums, in squares of what is added up: under the noise that its own rows' reach needs, whose steps are no larger than those of counts,
+/// `more` times as large as that.
+fn predicted(part: &Part, planned: &Planned, more: f64) -> Result<Prediction, PlanError> {
     let overflow = || PlanError::Cost(CostError::Overflow(0));
     let times = planned.plan.noise.powered(part.subject.most(1)).ok_or_else(overflow)?;
-    predict_at(&part.request, &planned.plan, 1.0 / times as f64)
+    predict_at(&part.request, &planned.plan, 1.0 / (times as f64 * more))
 }
 
-/// A part's channel with the noise that its own rows' reach needs, within its part of the budget; and by what its variances grow beside those of
-/// counts. Under `substitute` a value may go from one end to the other, which costs more than a row that goes from cell to cell.
+/// A part's channel with the noise that its own rows' reach needs, within its part of the budget; and how many times as large its scales are beside those of
+/// counts. Under `substitute` a value may go from one end to the other, or go away, which costs more than a row that goes from cell to cell.
 fn scaled(
     request: &Request,
     part: &Part,
@@ -271,7 +273,7 @@ fn scaled(
     for m in alone.measurements_mut() {
         m.scale = round::up(m.scale.to_f64() * used * (1.0 + 1e-9)).ok_or_else(overflow)?;
     }
-    Ok((alone.channels.swap_remove(0), growth(request.noise, used)))
+    Ok((alone.channels.swap_remove(0), used))
 }
 
 /// The plan of all channels.
@@ -298,7 +300,7 @@ fn together(
         if planned.plan.levels != plan.levels {
             return Err(PlanError::NotApplicable(measure.name(), NotApplicable::Sums));
         }
-        let (mut channel, dearer) = scaled(request, part, &planned, own)?;
+        let (mut channel, more) = scaled(request, part, &planned, own)?;
         // What is planned for may be weighed otherwise than it was asked for.
         channel.workload.clone_from(&part.asked);
         if part.subject != Subject::Rows {
@@ -308,11 +310,11 @@ fn together(
             let weighted_total = weighed(&part.asked, &planned.prediction);
             prediction = Prediction { weighted_total, ..planned.prediction };
         } else {
-            let found = predicted(part, &planned)?;
+            let found = predicted(part, &planned, more)?;
             let reach = part.subject.most(1) as f64;
-            let weighted_total = weighed(&part.asked, &found) * dearer / (reach * reach);
+            let weighted_total = weighed(&part.asked, &found) / (reach * reach);
             let tables = part.asked.iter().cloned();
-            let tables = tables.zip(found.tables.iter().map(|s| (s.mean * dearer, s.max * dearer))).collect();
+            let tables = tables.zip(found.tables.iter().map(|s| (s.mean, s.max))).collect();
             let subject = part.subject.clone();
             sums.push(SumSpread { subject, tables, share, weighted_total, aimed: Vec::new() });
         }

@@ -1,6 +1,6 @@
 //! The parts of the budget of all channels: for the worst cell all are equally bad; for targets each has at least what it needs.
 
-use super::{Part, in_wide_noise, scaled};
+use super::{Part, growth, in_wide_noise, scaled};
 use crate::cube::Cuboid;
 use crate::exact::Rational;
 use crate::plan::{Measure, Objective, Subject, Table, round};
@@ -51,8 +51,8 @@ pub(super) fn need(
 ) -> Result<Need, PlanError> {
     let of_budget = |level: f64| if request.noise.squares() { level } else { libm::sqrt(level) };
     let look = |planned: &Planned, own: Rational| -> Result<(f64, Prediction), PlanError> {
-        let (_, dearer) = scaled(request, part, planned, own)?;
-        let wide = in_wide_noise(part, planned)?.scaled(dearer);
+        let (_, more) = scaled(request, part, planned, own)?;
+        let wide = in_wide_noise(part, planned)?.scaled(growth(request.noise, more));
         Ok((level(part, &wide), wide))
     };
     let (mut found, mut wide) = look(whole, budget)?;
