@@ -866,7 +866,7 @@ fn rows_tell_what_was_asked_for() {
         (table(""), &each[..], "all"),
         (table(""), &prefixes, "all"),
         (table(""), &prefixes[1..], "less"),
-        (table(""), &[0..10], "less"),
+        (table(""), &[0..10, 0..10], "less"),
         (asks("\"prefixes\""), &prefixes, "all"),
         (asks("\"prefixes\""), &prefixes[..9], "less"),
         (asks("\"ranges\""), &[0..5, 5..10], "less"),
