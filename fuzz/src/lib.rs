@@ -1,10 +1,13 @@
 //! What the targets share: sound files of every kind, one of whose sections is replaced by what the fuzzer made, signed
 //! again, and then read in every way there is. The files are those of `tests/hostile`.
 
+// Tests use more of them.
+#[allow(dead_code)]
 #[path = "../../tests/hostile/corpus.rs"]
 pub mod corpus;
 #[path = "../../tests/hostile/file.rs"]
 pub mod file;
+#[allow(dead_code)]
 #[path = "../../tests/hostile/raw.rs"]
 pub mod raw;
 
