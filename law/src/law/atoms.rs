@@ -366,6 +366,20 @@ mod tests {
         }
     }
 
+    /// A list that leaves out more than it may is none.
+    #[test]
+    fn no_more_is_left_out_than_may_be() {
+        let group =
+            |coefficient: f64| Group { coefficient, copies: 1, noise: NoiseLaw::Uniform { reach: 500.0 } };
+        let groups = [1.0, 2.0, 3.0].map(|square: f64| group(square.sqrt()));
+        // A thousand million sums, each too improbable to be kept.
+        assert!(Atoms::new(&groups, 0.9, MOST_PAIRS).is_none());
+        assert!(Atoms::new(&groups[..2], 0.9, MOST_PAIRS).is_some_and(|atoms| atoms.lost <= 0.9));
+        // The middle always stays.
+        let mut masses = vec![0.2, 0.6, 0.2];
+        assert_eq!((trim(&mut masses, 10.0), masses), (0.4, vec![0.6]));
+    }
+
     /// Doubling against one noise after the other: the same masses, and no more lost than is said.
     #[test]
     fn sums_of_equal_noises() {

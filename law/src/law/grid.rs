@@ -169,3 +169,29 @@ fn merge(groups: &[Group], kinds: &[(NoiseLaw, f64)], h: f64, points: usize) -> 
     all.sort_by_key(|m| (m.1 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32);
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What moves may take, and rounding, count on the safe side; and what is smaller than they are is not told.
+    #[test]
+    fn half_widths_leave_room_for_rounding() {
+        let p = 0.01;
+        let half_width =
+            |tail: f64, p: f64| Grid { h: 1.0, tails: vec![0.5, tail, 0.0], moved: Vec::new() }.half_width(p);
+        assert_eq!(half_width(p - 1e-3 * p, p), Some(1.0));
+        assert_eq!(half_width(p - 1e-3 * p - 2.0 * ROUNDING, p), Some(0.0));
+        assert_eq!(half_width(1e-13, 1e-11), None);
+    }
+
+    /// The characteristic function of a discrete Laplace noise is `(1−q)²/|1 − qe^{it}|²`, and the mean of `ln |1 − qe^{it}|` is 0.
+    #[test]
+    fn frequencies_fall_by_what_they_do_on_average() {
+        for scale in [0.2f64, 0.7, 1.0, 3.0] {
+            let want = -2.0 * (-(-1.0 / scale).exp()).ln_1p();
+            let got = mean_fall(&NoiseLaw::DiscreteLaplace { scale });
+            assert!((got - want).abs() < 1e-12, "{scale}: {got} {want}");
+        }
+    }
+}

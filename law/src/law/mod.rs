@@ -419,7 +419,7 @@ impl ErrorLaw {
         let (mut best, mut best_offset) = ((-(points as i64), points as i64), 0);
         let mut lo = 0usize;
         for hi in 1..mass.len() {
-            while lo + 1 < hi && mass[hi] - mass[lo + 1] >= level + 1e-11 {
+            while mass[hi] - mass[lo + 1] >= level + 1e-11 {
                 lo += 1;
             }
             if mass[hi] - mass[lo] >= level + 1e-11 {
@@ -614,7 +614,7 @@ impl ErrorLaw {
     }
 
     fn mass(&self, gamma: f64) -> &probability::Mass {
-        self.mass.get_or_init(|| probability::Mass::new(&self.groups, self.lattice, self.std_error(), gamma))
+        self.mass.get_or_init(|| probability::Mass::new(&self.groups, self.lattice, gamma))
     }
 
     /// `P(E > x)` for `x >= 0`.
@@ -838,17 +838,14 @@ impl ErrorLaw {
         }
         // Chernoff's bound fits; the rest is bisection on whole numbers.
         let (mut lo, mut hi) = (0.0, libm::ceil(bound / h).max(1.0));
-        if !fits(hi) {
-            return Some(hi * h);
-        }
-        while hi - lo > 1.0 {
+        loop {
             let mid = libm::floor(0.5 * (lo + hi));
-            if mid <= lo || mid >= hi {
-                break;
+            // Far out not every whole number is a double.
+            if !(lo < mid && mid < hi) {
+                return Some(hi * h);
             }
             if fits(mid) { hi = mid } else { lo = mid }
         }
-        Some(hi * h)
     }
 
     fn solve_real(&self, p: f64) -> (f64, Engine) {
@@ -966,3 +963,5 @@ mod tests;
 mod tests_centre;
 #[cfg(test)]
 mod tests_digits;
+#[cfg(test)]
+mod tests_limits;

@@ -25,7 +25,7 @@ impl Table {
             return None;
         }
         let group = Group { coefficient: 1.0, copies, noise };
-        let masses = probability::Mass::new(&[group], Some(1.0), sigma, 1e-12).of_absolute();
+        let masses = probability::Mass::new(&[group], Some(1.0), 1e-12).of_absolute();
         let total: f64 = masses.iter().sum();
         let n = masses.len();
         // Vose's way: what is too little takes the rest of its cell from what is too much.
@@ -91,10 +91,7 @@ pub(super) fn absolute_errors(groups: &[Group], draws: u32, seed: u64) -> Vec<f6
 /// infinite when the sample is too small to say.
 pub(super) fn upper_quantile(sample: &[f64], tau: f64) -> f64 {
     let n = sample.len() as f64;
-    let rank = libm::ceil(n * (1.0 - tau) + 3.0 * libm::sqrt(n * tau * (1.0 - tau)));
-    if rank < 1.0 {
-        return sample.first().copied().unwrap_or(0.0);
-    }
+    let rank = libm::ceil(n * (1.0 - tau) + 3.0 * libm::sqrt(n * tau * (1.0 - tau))).max(1.0);
     sample.get(rank as usize - 1).copied().unwrap_or(f64::INFINITY)
 }
 
@@ -124,5 +121,45 @@ mod tests {
                 assert!((below - p).abs() <= limit, "{noise:?} {copies} {x}: {below} {p}");
             }
         }
+    }
+
+    /// Tables are of narrow noises on the integers.
+    #[test]
+    fn tables_are_of_what_is_narrow() {
+        let gaussian = |variance| NoiseLaw::DiscreteGaussian { variance };
+        assert!(Table::new(NoiseLaw::Laplace { scale: 1.0 }, 1).is_none());
+        assert!(Table::new(gaussian(150_000.0), 1).is_some() && Table::new(gaussian(150_000.0), 2).is_none());
+        let rare = NoiseLaw::DiscreteLaplace { scale: 0.1 };
+        assert!(Table::new(rare, 1 << 10).is_some() && Table::new(rare, 1 << 17).is_none());
+    }
+
+    /// Many noises of few kinds, with tables and without: five standard errors at each of nine points.
+    #[test]
+    fn simulated_errors_have_their_law() {
+        let (two, three) =
+            (NoiseLaw::DiscreteLaplace { scale: 2.0 }, NoiseLaw::DiscreteGaussian { variance: 3.0 });
+        let group = |coefficient, copies, noise| Group { coefficient, copies, noise };
+        let weights = || (0..20).map(|i| 1.0 + 0.05 * f64::from(i));
+        let mut groups: Vec<Group> = weights().map(|w| group(w, 1, two)).collect();
+        groups.extend(weights().map(|w| group(w, 3, two)));
+        groups.extend(weights().map(|w| group(w, 1, three)));
+        groups.push(group(12.0, 5, two));
+        let law = crate::law::ErrorLaw::new(groups.clone()).unwrap();
+        let draws = 20_000;
+        let errors = absolute_errors(&groups, draws, 9);
+        for i in 1..=9 {
+            let x = 0.3 * f64::from(i) * law.std_error();
+            let p = 2.0 * law.sf(x);
+            let above = errors.iter().filter(|e| **e > x).count() as f64 / f64::from(draws);
+            let limit = 5.0 * (p * (1.0 - p) / f64::from(draws)).sqrt();
+            assert!((above - p).abs() <= limit, "{x}: {above} {p}");
+        }
+    }
+
+    #[test]
+    fn quantiles_of_small_samples() {
+        assert_eq!(upper_quantile(&[1.0, 2.0], 1.0), 1.0);
+        assert_eq!(upper_quantile(&[1.0, 2.0], 0.5), f64::INFINITY);
+        assert_eq!(upper_quantile(&[], 0.5), f64::INFINITY);
     }
 }

@@ -298,7 +298,6 @@ impl Tilted {
     pub(crate) fn real(&self) -> f64 {
         match self {
             Tilted::Sum { total, .. } => *total,
-            Tilted::Far { ln_total, .. } => *ln_total,
             _ => self.at(0.0).re,
         }
     }
@@ -385,6 +384,54 @@ impl Tilted {
                     sum = sum + (Complex::new(cos, sin) * d * d).scale(*w);
                 }
                 sum.ln_1p()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noises_of_no_size_do_not_vary() {
+        for none in [f64::NAN, 0.0, -1.0] {
+            assert_eq!((gaussian_variance(none), laplace_variance(none)), (0.0, 0.0), "{none}");
+        }
+        // The square of this is no double.
+        assert_eq!(gaussian_variance(1e200), 1e200);
+        assert_eq!(Tilted::new(NoiseLaw::Uniform { reach: 3.0 }, 0.0).at(0.0), Complex::ZERO);
+    }
+
+    /// Tilted so far that `e^{kc}` is no double, and half way between two whole numbers: by the definition, all terms over the greatest.
+    #[test]
+    fn far_tilts_are_sums_around_their_middle() {
+        for (s2, c) in [(0.4, 20.0), (0.4, 200.0), (0.3, 15.5), (0.01, 350.0), (0.01, 420.0), (0.05, 70.0)] {
+            let noise = NoiseLaw::DiscreteGaussian { variance: s2 };
+            let tilted = Tilted::new(noise, c);
+            assert!(matches!(tilted, Tilted::Far { .. }));
+            let ln = |k: f64| k * c - k * k / (2.0 * s2);
+            let (middle, norm) =
+                ((s2 * c).round(), (-30..=30).map(|k| (-f64::from(k * k) / (2.0 * s2)).exp()));
+            let ks = || (-40..=40).map(|j| middle + f64::from(j));
+            let sum = |t: f64| {
+                ks().fold(Complex::ZERO, |sum, k| {
+                    sum + Complex::new(0.0, k * t).exp().scale((ln(k) - ln(middle)).exp())
+                })
+            };
+            let (total, norm) = (sum(0.0).re, norm.sum::<f64>().ln());
+            let want = ln(middle) + total.ln() - norm;
+            let mean = ks().map(|k| k * (ln(k) - ln(middle)).exp()).sum::<f64>() / total;
+            let (k, slope) = noise.cumulant(c);
+            assert!(
+                (k / want - 1.0).abs() < 1e-13 && (tilted.real() - k).abs() == 0.0,
+                "{s2} {c}: {k} {want}"
+            );
+            assert!((slope / mean - 1.0).abs() < 1e-13, "{s2} {c}: {slope} {mean}");
+            for t in [0.0, 0.3, 2.0, 3.1] {
+                let (got, want) =
+                    (Complex::new(tilted.at(t).re - k, tilted.at(t).im).exp(), sum(t).scale(1.0 / total));
+                assert!((got - want).norm_sqr() < 1e-24, "{s2} {c} {t}: {got:?} {want:?}");
             }
         }
     }

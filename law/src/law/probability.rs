@@ -43,8 +43,10 @@ struct Vector {
 }
 
 impl Mass {
-    pub(crate) fn new(groups: &[Group], lattice: Option<f64>, sigma: f64, gamma: f64) -> Mass {
+    pub(crate) fn new(groups: &[Group], lattice: Option<f64>, gamma: f64) -> Mass {
         let noises: f64 = groups.iter().map(|g| g.copies as f64).sum();
+        let each = |g: &Group| g.copies as f64 * g.coefficient * g.coefficient * g.noise.variance();
+        let sigma = libm::sqrt(groups.iter().map(each).sum());
         let per_noise = gamma / (4.0 * noises);
         // The result is about as long as 2√(2 ln(1/γ)) σ, whatever the parts are.
         let own = lattice.filter(|h| {
@@ -271,5 +273,94 @@ impl Heap {
 
     fn last(&mut self) -> Vector {
         self.pop().unwrap_or(Vector { half: vec![1.0], lost: 0.0, noises: 0.0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(coefficient: f64, copies: u64, noise: NoiseLaw) -> Group {
+        Group { coefficient, copies, noise }
+    }
+
+    /// On a grid of our own a noise is moved by half a cell, and one that is taken for normal by a step of its own, too.
+    #[test]
+    fn moves_are_counted() {
+        for (variance, own) in [(4e8, 3.0), (1e4, 0.0)] {
+            let groups = [group(1.5, 3, NoiseLaw::DiscreteGaussian { variance })];
+            let mass = Mass::new(&groups, None, 1e-6);
+            let range = mass.step + own;
+            let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-12;
+            assert!(near(mass.step, 1.5 * (3.0 * variance).sqrt() / CELLS_PER_SIGMA), "{}", mass.step);
+            assert!(
+                near(mass.moved_max, 1.5 * range) && near(mass.moved_sqr, 3.0 * range * range),
+                "{variance}"
+            );
+        }
+    }
+
+    /// Everything that is lost or rounded counts as beyond, and what cannot be reached is infinite.
+    #[test]
+    fn half_widths_allow_for_what_was_lost() {
+        let tails = vec![0.3, 0.1, 0.02, 0.0];
+        let mass = Mass { step: 1.0, tails, lost: 0.01, moved_sqr: 0.0, moved_max: 0.0 };
+        assert_eq!(mass.half_width(0.21), 2.0);
+        assert_eq!(mass.half_width(0.21 + 1e-12), 1.0);
+        assert_eq!(mass.half_width(0.005), f64::INFINITY);
+        let half = Mass { step: 0.5, ..mass };
+        assert_eq!([0.7, 0.5, 0.1, 0.01].map(|u| half.absolute(u)), [0.0, 0.5, 1.0, 1.5]);
+    }
+
+    #[test]
+    fn masses_and_what_was_lost_are_one() {
+        let noise = NoiseLaw::DiscreteLaplace { scale: 2.0 };
+        let mass = Mass::new(&[group(1.0, 1, noise)], Some(1.0), 0.3);
+        let sum: f64 = mass.of_absolute().iter().sum();
+        assert!(mass.lost > 0.01 && (sum + mass.lost - 1.0).abs() < 1e-12, "{sum} {}", mass.lost);
+        // P(N >= 0) = 1/(1+q): nearer to 0 than any point is 0.
+        let mass = Mass::new(&[group(1.0, 1, noise)], Some(1.0), 1e-12);
+        let q = (-0.5f64).exp();
+        assert!((mass.at_least(1e-12) - 1.0 / (1.0 + q)).abs() < 1e-11);
+        assert!((mass.at_least(1.0) - q / (1.0 + q)).abs() < 1e-11);
+    }
+
+    /// Cells hold the masses that round to them, from both sides of 0, and none is taken for normal.
+    #[test]
+    fn cells_hold_what_rounds_to_them() {
+        let (variance, step) = (1e6, 7.3);
+        let cells = discretise(&group(1.0, 1, NoiseLaw::DiscreteGaussian { variance }), step, false, 1e-12);
+        let mut want = vec![0.0; cells.half.len()];
+        for k in -8000i32..=8000 {
+            let k = f64::from(k);
+            let cell = (k / step).round();
+            if cell >= 0.0 && (cell as usize) < want.len() {
+                want[cell as usize] +=
+                    (-k * k / (2.0 * variance)).exp() / (2.0 * std::f64::consts::PI * variance).sqrt();
+            }
+        }
+        for (i, (got, want)) in cells.half.iter().zip(want).enumerate() {
+            assert!((got - want).abs() < 1e-11, "{i}: {got} {want}");
+        }
+    }
+
+    /// Both ways of convolving against the sum written out, at lengths on both sides of a power of two.
+    #[test]
+    fn convolutions_are_sums() {
+        let vector = |n: usize| {
+            let half: Vec<f64> = (0..n).map(|i| (1 + (i * i) % 5) as f64 / (3 * n) as f64).collect();
+            Vector { half, lost: 0.0, noises: 1.0 }
+        };
+        for (m, n) in [(1, 1), (1, 7), (5, 5), (32, 40), (33, 33), (40, 33), (34, 64), (65, 65)] {
+            let (a, b) = (vector(m), vector(n));
+            let got = convolve(&a, &b, 0.0, &mut Cosines::default());
+            let at = |v: &Vector, i: i64| v.half.get(i.unsigned_abs() as usize).copied().unwrap_or(0.0);
+            let wide = m as i64;
+            assert_eq!((got.half.len(), got.noises, got.lost), (m + n - 1, 2.0, 0.0));
+            for (i, x) in (0..).zip(&got.half) {
+                let want: f64 = (-wide..=wide).map(|j| at(&a, j) * at(&b, i - j)).sum();
+                assert!((x - want).abs() < 1e-14, "{m} {n} {i}: {x} {want}");
+            }
+        }
     }
 }

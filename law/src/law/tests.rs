@@ -142,6 +142,7 @@ fn shortest_lattice_interval_against_enumeration() {
         vec![(1, 1, dg(0.9))],
         vec![(10, 1, dl(0.8)), (1, 1, dg(0.25))],
         vec![(2, 2, dl(0.7)), (5, 1, dl(0.6))],
+        vec![(8, 1, dl(0.25)), (12, 1, dl(0.25)), (1, 1, dg(0.3))],
     ] {
         let mass = brute(&case);
         let terms: Vec<_> = case.iter().map(|&(m, n, noise)| (m as f64, n, noise)).collect();
@@ -150,7 +151,9 @@ fn shortest_lattice_interval_against_enumeration() {
         for m in &mass {
             cumulative.push(cumulative.last().unwrap() + m);
         }
-        for level in [0.5, 0.6, 0.75, 0.9, 0.95, 0.99] {
+        // And one level that the half-width of 8 just has: noises apart give it a shorter interval that reaches half as far again.
+        let eight = 1.0 - 2.0 * brute_tail(&mass, 8) - 1e-9;
+        for level in [0.5, 0.6, 0.75, 0.9, 0.95, 0.99, eight] {
             let (lo, hi) = e.interval_by(level, Interval::Shortest).0;
             let n = mass.len();
             let best = (1..n)

@@ -20,8 +20,8 @@ pub struct Lower(Vec<f64>);
 impl Lower {
     /// The number of rows.
     pub fn rows(&self) -> usize {
-        // n(n+1)/2 entries.
-        ((8 * self.0.len() + 1).isqrt() - 1) / 2
+        // Of n(n+1)/2 entries the root is 2n + 1.
+        (8 * self.0.len() + 1).isqrt() / 2
     }
 
     /// Row `i`.
@@ -85,10 +85,8 @@ impl Cholesky {
     /// Factors the matrix of which this is the lower triangle. `None` when it is not positive definite.
     pub fn new(mut m: Lower) -> Option<Cholesky> {
         let n = m.rows();
+        // Where the diagonal is not positive the pivot is no number.
         let scale: Vec<f64> = (0..n).map(|i| 1.0 / m.row(i)[i].sqrt()).collect();
-        if !scale.iter().all(|s| s.is_finite() && *s > 0.0) {
-            return None;
-        }
         for i in 0..n {
             let (done, rest) = m.0.split_at_mut(i * (i + 1) / 2);
             let row = &mut rest[..=i];
@@ -157,5 +155,14 @@ mod tests {
         assert_eq!(singular.row(1), [6.0, 12.0]);
         let definite = Cholesky::new(singular).is_some_and(|c| c.lower.row(1)[1] > 1e-7);
         assert!(!definite);
+        for bad in [
+            [4.0, 4.0, 4.0],
+            [0.0, 0.0, 1.0],
+            [-1.0, 0.0, 1.0],
+            [1.0, f64::NAN, 1.0],
+            [f64::INFINITY, 0.0, 1.0],
+        ] {
+            assert!(Cholesky::new(Lower(bad.to_vec())).is_none(), "{bad:?}");
+        }
     }
 }

@@ -181,5 +181,12 @@ pub(crate) mod tests {
         assert_eq!(solve(&dense, vec![0.0; 9], vec![0.0; 9], &rules).unwrap().solution, [0.0; 9]);
         let endless = Dense(vec![vec![1.0, f64::INFINITY], vec![f64::INFINITY, 1.0]]);
         assert!(solve(&endless, vec![0.0; 2], vec![1.0; 2], &RULES).is_none());
+        // Where the best so far is kept, that is the start.
+        let kept = solve(&endless, vec![0.0; 2], vec![1.0; 2], &rules).unwrap();
+        assert_eq!((kept.solution, kept.left), (vec![0.0; 2], kept.start));
+        // A direction that is not seen at all.
+        let unseen = Dense(vec![vec![1.0, -1.0], vec![-1.0, 1.0]]);
+        let rules = Rules { singular: true, ..RULES };
+        assert_eq!(solve(&unseen, vec![0.0; 2], vec![1.0; 2], &rules).unwrap().solution, [0.0; 2]);
     }
 }

@@ -37,7 +37,7 @@ impl Cosines {
         (0..=m)
             .map(|k| {
                 let (a, b) = (k % m, (m - k) % m);
-                let (cos, sin) = if k == m { (-1.0, 0.0) } else { self.roots[k * step] };
+                let (cos, sin) = self.roots[k * step];
                 let even = z.re[a] + z.re[b];
                 let odd = cos * (z.im[a] + z.im[b]) - sin * (z.re[a] - z.re[b]);
                 0.5 * (even + odd)
@@ -154,6 +154,16 @@ mod tests {
             for (a, b) in cosines.transform(&half).iter().zip(directly(&half)) {
                 prop_assert!((a - b).abs() <= 1e-14 * size, "{a} {b}");
             }
+        }
+    }
+
+    #[test]
+    fn roots_are_those_of_unity() {
+        let mut cosines = Cosines::default();
+        cosines.grow(64);
+        for (i, (cos, sin)) in (0..64).zip(cosines.roots) {
+            let (s, c) = (PI * f64::from(i) / 32.0).sin_cos();
+            assert!((cos - c).abs() < 1e-15 && (sin - s).abs() < 1e-15, "{i}: {cos} {sin}");
         }
     }
 

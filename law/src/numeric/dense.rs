@@ -123,6 +123,15 @@ mod tests {
             }
         }
         assert!(eigen(&[vec![f64::NAN; 2], vec![0.0; 2]]).is_none() && eigen(&[]).unwrap().values.is_empty());
+        // Steps are as many as there are eigenvalues, and more.
+        let mut large = vec![vec![0.0; 200]; 200];
+        for i in 0..200 {
+            for j in 0..=i {
+                let v = dice.unit() - 0.5;
+                (large[i][j], large[j][i]) = (v, v);
+            }
+        }
+        assert!(eigen(&large).is_some());
     }
 
     #[test]
@@ -154,5 +163,8 @@ mod tests {
         let x = repeated.solve(vec![3.0, 3.0]).unwrap();
         assert!((x[0] + x[1] - 3.0).abs() < 1e-6);
         assert!(Normal::zero(1).solve(vec![1.0]).is_none());
+        let mut endless = Normal::zero(1);
+        endless.add_outer(&[(0, 1.0)], f64::INFINITY);
+        assert!(endless.solve(vec![1.0]).is_none());
     }
 }

@@ -50,9 +50,7 @@ impl Gram {
                 waiting = 0;
             }
         }
-        if waiting > 0 {
-            gram.add_dense(&dense);
-        }
+        gram.add_dense(&dense);
         gram
     }
 
@@ -251,9 +249,16 @@ mod tests {
     #[test]
     fn as_dense_algebra_says() {
         let mut dice = Dice::new(5);
-        for (m, n, rank) in
-            [(1, 1, 1), (9, 4, 4), (4, 9, 4), (30, 20, 7), (300, 70, 70), (300, 150, 90), (5, 3, 0)]
-        {
+        for (m, n, rank) in [
+            (1, 1, 1),
+            (9, 4, 4),
+            (4, 9, 4),
+            (30, 20, 7),
+            (300, 70, 70),
+            (300, 150, 90),
+            (300, 200, 150),
+            (5, 3, 0),
+        ] {
             let a = dice.matrix(m, n, rank);
             let normal = a.transpose() * &a;
             let g = gram(&a);

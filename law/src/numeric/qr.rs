@@ -44,16 +44,9 @@ impl Qr {
         let mut smallest = 0.0;
         for k in 0..rows.min(count) {
             let at = |j: usize| j * rows + k..(j + 1) * rows;
-            let longest = |rest: &[f64]| (k + 1..count).fold(k, |p, j| if rest[j] > rest[p] { j } else { p });
-            let mut p = longest(&rest);
-            let mut norm = length(&columns[at(p)]);
-            if !(norm > smallest) {
-                // Nearly at the end: the lengths carried along are not good enough to say so.
-                (k..count).for_each(|j| rest[j] = length(&columns[at(j)]));
-                known.copy_from_slice(&rest);
-                p = longest(&rest);
-                norm = rest[p];
-            }
+            let longest = |rest: &[f64]| (k..count).fold(k, |p, j| if rest[j] > rest[p] { j } else { p });
+            let p = longest(&rest);
+            let norm = length(&columns[at(p)]);
             if k == 0 {
                 smallest = norm * f64::EPSILON * 8.0 * rows.max(count) as f64;
             }
@@ -76,15 +69,14 @@ impl Qr {
             for (j, column) in (k + 1..count).zip(todo.chunks_exact_mut(rows)) {
                 let x = &mut column[k..];
                 reflect(v, scales[k], x);
-                if rest[j] > 0.0 {
-                    let share = (1.0 - (x[0] / rest[j]) * (x[0] / rest[j])).max(0.0);
-                    let digits = share * (rest[j] / known[j]) * (rest[j] / known[j]);
-                    if digits > 1e-8 {
-                        rest[j] *= share.sqrt();
-                    } else {
-                        rest[j] = length(&x[1..]);
-                        known[j] = rest[j];
-                    }
+                // Of a column of zeros neither is a number.
+                let share = (1.0 - (x[0] / rest[j]) * (x[0] / rest[j])).max(0.0);
+                let digits = share * (rest[j] / known[j]) * (rest[j] / known[j]);
+                if digits > 1e-8 {
+                    rest[j] *= share.sqrt();
+                } else {
+                    rest[j] = length(&x[1..]);
+                    known[j] = rest[j];
                 }
             }
         }
@@ -207,9 +199,20 @@ mod tests {
             .flat_map(|j| (0..20).map(move |_| j))
             .map(|j| 1.0 + 1e-10 * f64::from(1 << (5 * j % n)) * (dice.unit() - 0.5))
             .collect();
-        let qr = Qr::new(20, a);
-        assert_eq!(qr.rank(), n);
-        assert!(qr.diagonal.windows(2).all(|d| d[1].abs() <= d[0].abs()), "{:?}", qr.diagonal);
+        // In every unit.
+        for unit in [2f64.powi(-30), 1.0, 2f64.powi(30)] {
+            let qr = Qr::new(20, a.iter().map(|x| x * unit).collect());
+            assert_eq!(qr.rank(), n);
+            assert!(qr.diagonal.windows(2).all(|d| d[1].abs() <= d[0].abs()), "{unit}: {:?}", qr.diagonal);
+        }
+    }
+
+    /// What is left of a column counts from a few roundings on.
+    #[test]
+    fn roundings_are_no_column() {
+        for (left, rank) in [(0.0, 1), (4.0, 1), (64.0, 2)] {
+            assert_eq!(Qr::new(2, vec![1.0, 0.0, 1.0, left * f64::EPSILON]).rank(), rank, "{left}");
+        }
     }
 
     #[test]

@@ -23,8 +23,7 @@ impl Sparse {
             }
             same
         });
-        let mut starts = Vec::with_capacity(rows + 1);
-        starts.push(0);
+        let mut starts = vec![0];
         for i in 0..rows {
             let own = entries[starts[i]..].iter().take_while(|e| e.0 as usize == i).count();
             starts.push(starts[i] + own);

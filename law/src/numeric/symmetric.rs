@@ -7,7 +7,7 @@ use super::cholesky::dot;
 const MOST_STEPS: usize = 60;
 
 /// The eigenvalues, in no order, of a matrix given by its lower triangle: row `i` has `i + 1` entries. Thousands of rows take seconds, on two
-/// threads. `None` when it has entries that are no numbers.
+/// threads. `None` when it has entries that are no numbers, or whose squares are too small for one.
 ///
 /// Rows are reduced from the last on, so that what is left is always the first rows. Each sweep takes from every row what the last mirror
 /// changes, and gathers its products with the next mirror while it is at hand.
@@ -110,17 +110,10 @@ fn ql(d: &mut [f64], e: &mut [f64]) -> Option<()> {
             let mut r = (g * g + 1.0).sqrt();
             g = d[m] - d[l] + e[l] / (g + if g >= 0.0 { r } else { -r });
             let (mut s, mut c, mut p) = (1.0, 1.0, 0.0);
-            let mut early = false;
             for i in (l..m).rev() {
                 let (f, b) = (s * e[i], c * e[i]);
                 r = (f * f + g * g).sqrt();
                 e[i + 1] = r;
-                if r == 0.0 {
-                    d[i + 1] -= p;
-                    e[m] = 0.0;
-                    early = true;
-                    break;
-                }
                 (s, c) = (f / r, g / r);
                 g = d[i + 1] - p;
                 r = (d[i] - g) * s + 2.0 * c * b;
@@ -128,11 +121,9 @@ fn ql(d: &mut [f64], e: &mut [f64]) -> Option<()> {
                 d[i + 1] = g + p;
                 g = c * r - b;
             }
-            if !early {
-                d[l] -= p;
-                e[l] = g;
-                e[m] = 0.0;
-            }
+            d[l] -= p;
+            e[l] = g;
+            e[m] = 0.0;
         }
     }
     Some(())
@@ -171,5 +162,7 @@ mod tests {
         }
         assert!(eigenvalues(vec![vec![f64::NAN], vec![0.0; 2]]).is_none());
         assert!(eigenvalues(Vec::new()).unwrap().is_empty());
+        assert_eq!(eigenvalues((1..4).map(|n| vec![0.0; n]).collect()).unwrap(), [0.0; 3]);
+        assert!(eigenvalues(vec![vec![0.0], vec![1e-170, 0.0]]).is_none());
     }
 }
