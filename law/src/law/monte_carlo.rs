@@ -142,7 +142,7 @@ mod tests {
         let weights = || (0..20).map(|i| 1.0 + 0.05 * f64::from(i));
         let mut groups: Vec<Group> = weights().map(|w| group(w, 1, two)).collect();
         groups.extend(weights().map(|w| group(w, 3, two)));
-        groups.extend(weights().map(|w| group(w, 1, three)));
+        groups.extend(weights().map(|w| group(2.0 * w, 1, three)));
         groups.push(group(12.0, 5, two));
         let law = crate::law::ErrorLaw::new(groups.clone()).unwrap();
         let draws = 20_000;

@@ -124,6 +124,28 @@ fn limits_have_no_unit() {
     }
 }
 
+/// Where the smoothing came out coarse a lattice of our own answers, in every unit.
+#[test]
+fn coarse_smoothing_has_no_unit() {
+    let made = |unit: f64, shared: u64| {
+        let noise = |i: u32| if i.is_multiple_of(4) { dg(0.08) } else { dl(0.2) };
+        let weight = |i: u32| unit * (1.0 + (f64::from(i) * SQRT_2).fract());
+        law(&(0..300).map(|i| (weight(i), 1, noise(i))).collect::<Vec<_>>()).sharing(shared)
+    };
+    let mut coarse = 0;
+    for shared in (0..8).map(|i| 1u64 << (2 * i)) {
+        let e = made(1.0, shared);
+        let x = 1.3 * e.std_error();
+        if e.nodes_at(x, e.work).is_some_and(|n| n.smoothing() > 2e-3 * e.std_error()) {
+            coarse += 1;
+            let unit = f64::powi(2.0, -40);
+            assert_eq!(made(unit, shared).sf(unit * x), e.sf(x), "{shared}");
+            assert_eq!(e.sf(x), e.grid().unwrap().above(x));
+        }
+    }
+    assert!(coarse > 0);
+}
+
 #[test]
 fn no_number_has_no_probability() {
     let none = law(&[]);
