@@ -80,7 +80,9 @@ def _is(value, kind):
     if kind in ("bool", "true"):
         return value is True or kind == "bool" and value is False
     found = ratio(value)
-    return {"ratio": found >= 0 and type(value) is str, "exact": found > 0}.get(kind, "/" not in str(value))
+    plain = "/" not in str(value)
+    kinds = {"ratio": found >= 0 and type(value) is str, "exact": found > 0, "below": 0 < found < 1}
+    return kinds.get(kind, plain and (kind == "decimal" or found > 0))
 
 
 def _table(value, kind, path):

@@ -21,6 +21,7 @@ AWAY = {"<>": "=", "!=": "=", ">": "<=", ">=": "<"}
 
 def tokens(text):
     """Pairs of a kind and a value."""
+    within("--" not in text and "/*" not in text, "a question with comments")
     found = [(one.lastgroup, one[one.lastgroup]) for one in TOKEN.finditer(text)]
     strange = dict(found).get("strange")
     must(not strange, f"a condition has a sign that it cannot have: {strange!r}")
@@ -71,8 +72,10 @@ class Reader:
 
     def column(self):
         """A dimension and the number of a level."""
-        name = self.name()
-        return self.domain.column(f"{name}.{self.name()}" if self.accept(".") else name)
+        name, known = self.name(), self.domain.columns()
+        name = f"{name}.{self.name()}" if self.accept(".") else name
+        alike = [one for one in known if one.lower() == name.lower()]
+        return self.domain.column(alike[0] if len(alike) == 1 else name)
 
     def condition(self):
         return self.joined("OR", lambda: self.joined("AND", self.term))

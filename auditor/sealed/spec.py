@@ -12,9 +12,9 @@ from fractions import Fraction
 import numpy as np
 
 from . import lists
-from .. import blocks, loss, shapes, where
+from .. import blocks, loss, sections, shapes, where
 from ..claims import decimal
-from ..cost import binary
+from ..cost import binary, Cost
 from ..domain import Domain, Tables
 from ..shapes import Float, ratio
 from ..wire import Beyond, must, within
@@ -28,9 +28,9 @@ def listed(one):
     return [one] if isinstance(one, str) else one
 
 
-def words(sql):
-    """A question whatever its blanks are, and whether a name stands in quotes."""
-    return tuple(value for _, value in where.tokens(sql))
+def bare(sql):
+    """A text without the quotes that a name in it may have."""
+    return sql.replace('"', "")
 
 
 def spread(plan):
@@ -78,7 +78,11 @@ class Spec:
     def check(self):
         text = self.release.file.all("spec")[0].read()
         must(len(text) <= 1 << 22, "the sealed spec is longer than 4 MiB")
-        self.toml = tomllib.loads(text.decode("utf-8-sig"), parse_float=Float)
+        try:
+            self.toml = tomllib.loads(text.decode("utf-8-sig"), parse_float=Float)
+        except tomllib.TOMLDecodeError as error:
+            raise Beyond(f"the spec is no TOML 1.0: {error}") from None
+        self.left += ["hexadecimal numbers"] * bool(re.search(rb"[=,[]\s*[+-]?0[box]", text))
         strange = shapes.check(self.toml, "Spec", "the spec")
         must(not strange, f"the spec has keys that there are not: {strange}")
         self.privacy, entries = self.toml["privacy"], self.toml["dimension"]
@@ -86,8 +90,10 @@ class Spec:
         self.unit = {"column": "row", "max_rows": 1} if unit == "row" else unit
         must(self.unit["column"] != "row" or self.unit["max_rows"] == 1, "the spec calls a column `row`")
         room = sum(len(level) for dimension in self.release.domain for level in dimension.levels)
-        self.domain = Domain(lists.dimension(entry, self.attachment, room) for entry in entries)
-        legends = [legend for pair in zip(entries, self.domain) for legend in self._legend(*pair)]
+        self.domain, legends = Domain(), []
+        for entry in entries:
+            self.domain.append(lists.dimension(entry, self.attachment, room))
+            legends += self._legend(entry, self.domain[-1])
         self.delta = ratio(self.privacy["delta"]) if "delta" in self.privacy else None
         self._about()
         self._data(self.toml.get("data", {}), entries)
@@ -123,9 +129,11 @@ class Spec:
         texts = {"delimiter", "quote", "columns", "encoding", "decimal", "thousands"} & set(said)
         sound = {"csv": True, "parquet": not texts, "-": get("path") == "-"}.get(get("format", ending), False)
         sound &= get("delimiter", ",") != get("quote", '"') and get("decimal", ".") != get("thousands")
-        used = {entry.get("column", entry["name"]) for entry in entries}
+        used, order = {entry.get("column", entry["name"]) for entry in entries}, []
         if self.privacy["unit"] != "row":
-            used |= {self.unit["column"], *listed(self.unit.get("order", []))}
+            order = listed(self.unit.get("order", []))
+            used |= {self.unit["column"], *order}
+        sound &= len(set(order)) == len(order) <= 8
         sound &= columns is None or len(set(columns)) == len(columns) and used <= set(columns)
         labels = {a for entry in entries for a in entry.get("categories", []) if a != entry.get("missing")}
         must(sound and not labels & set(get("empty", [])), "the data is told as none can be")
@@ -151,6 +159,7 @@ class Spec:
         if copies is None:
             return must(self._is(self.privacy, self.held.budget), "the budget is not what the spec says")
         same("the recipients' mode is", copies.mode, mode.get("mode", "nested"))
+        must(copies.mode == "shifted" or set(mode) <= {"mode"}, "nested copies have no centres")
         centres = mode.get("centres", [0, 2 * mode.get("mean", 0)])
         same("the centres are", [copies.mean - copies.spread, copies.mean + copies.spread], centres)
         same("the mean of centres is", copies.mean, mode.get("mean", copies.mean))
@@ -242,16 +251,26 @@ class Spec:
         same(f"halves of {dimension.name} are", level.bounds, lists.together(finer.bounds, above, len(level)))
 
     def _asked(self, table, ask):
-        """What an `ask` asks of a table, by dimension."""
-        asked = ((d, self.domain[d].levels[at], word) for key, word in ask.items() for d, at in table
-                 if key in (self.domain[d].name, self.domain[d].called(at)) and word != "cells")
-        return {d: lists.stretches(own, word) if isinstance(word, list) else word for d, own, word in asked}
+        """What an `ask` asks of a table, by dimension, at the table's own level."""
+        levels, asked, names = dict(table), {}, [dimension.name for dimension in self.domain]
+        for key, word in ask.items():
+            d, at = self.domain.column(key)
+            own = levels.get(d, at)
+            must(d not in asked and (key in names or own == at), f"{key} cannot be asked of a table")
+            asked[d] = lists.stretches(self.domain[d].levels[own], word) if isinstance(word, list) else word
+        return {d: word for d, word in asked.items() if d in levels and word != "cells"}
 
     def _expanded(self, room):
         """Every entry with every table that it asks for; of those there are so many at most. A dimension
         whose total is asked for is in none."""
         left = 5_000_000
         for entry in self.toml.get("table", []):
+            summed, each = entry.get("sum", []), [entry.get("weight", 1), entry.get("margin", {})]
+            counted = entry.get("count", True)
+            told = set(summed) | {"count"} if counted else set(summed)
+            sound = len(set(summed)) == len(summed) and told and (not summed or isinstance(each[1], dict))
+            sound = sound and all(told >= set(one) for one in each if isinstance(one, dict))
+            must(sound, "a table has sums, weights or margins that none can have")
             names = entry.get("of", entry.get("among", [dimension.name for dimension in self.domain]))
             among = [self.domain.column(name) for name in names]
             most = entry.get("every", entry.get("up_to", len(among)))
@@ -266,16 +285,24 @@ class Spec:
 
     def _tables(self, strategy):
         release = self.release
-        same("the empty cells are", release.zeros, [entry["where"] for entry in self.toml.get("zero", [])])
+        zeros = list(dict.fromkeys(entry["where"] for entry in self.toml.get("zero", [])))
+        same("the empty cells are", [*map(bare, release.zeros)], [*map(bare, zeros)])
+        own = [asked for asked in release.rows.asked.values() if isinstance(asked, str)]
+        known = {*zeros, *(entry["sql"] for entry in self.toml.get("query", []))}
+        self.left += ["names in quotes"] * (not known.issuperset([*release.zeros, *own]))
         same("the budget rule is", release.plan.rule, strategy.get("budgets", "optimal"))
         if strategy.get("measure", "auto") != "auto":
             same("the strategy is", release.plan.strategy, strategy["measure"])
+        given, rows = strategy.get("measure") == "given", strategy.get("rows")
+        same("it has shares or not", "shares" in strategy, given)
+        must(rows or release.plan.strategy != "matrix" or "asked" in self.toml, "the spec has no rows")
+        must(not rows or strategy.get("measure") != "together", "the spec has rows beside `together`")
         self._numbers()
         for channel in release.channels:
             if not channel.moved and (channel.plan.workload or channel.plan.blocks):
                 self._blocks(strategy.get("shares", []), channel)
-        if "rows" in strategy:
-            self._rows(strategy["rows"])
+        if rows:
+            self._rows(rows)
         if "asked" in self.toml:
             self.left.append("the questions that are measured themselves")
             return
@@ -290,20 +317,22 @@ class Spec:
             times = self._factor(table, told[key[0]]) if expected else 1
             self._wanted(entry, wanted.setdefault(key, {}), times)
             if entry.get("exact"):
-                for name in [None, *entry.get("sum", []), *[self.weight] * bool(self.weight)]:
-                    reasons.setdefault(f"sums of {name} by {key[0]}" if name else key[0], entry["reason"])
+                for name in {None, *entry.get("sum", []), self.weight}:
+                    reasons.setdefault(name, {}).setdefault(key[0], entry["reason"])
         summed = {name for weights in wanted.values() for name in weights} - {None}
         same("the numbers are", {one.of["name"] for one in release.channels[1:]}, summed)
         for entry in self.toml.get("query", []):
-            wanted[words(entry["sql"])] = {None: ratio(entry.get("weight", 1))}
+            self._wanted(entry, wanted.setdefault(bare(entry["sql"]), {}), 1)
         weighed = not summed or strategy.get("objective", "total") in ("total", "relative")
         if not weighed:
             self.left.append("weights of tables that are planned for the worst cell or for margins of sums")
         for channel in release.channels:
             if not channel.moved:
                 self._workload(channel, wanted, weighed)
-        declared = self.manifest["declared"]["invariants"]
-        same("the exact tables are", dict(text.split(": ", 1) for text in declared), reasons)
+        told = [(f"{one} by " * bool(one.of), reasons.get(one.of and one.of["name"], {}))
+                for one in release.channels if one.subject in ("rows", "sums")]
+        told = [f"{of}{table}: {reason}" for of, tables in told for table, reason in tables.items()]
+        same("the exact tables are", self.manifest["declared"]["invariants"], told)
 
     def _expected(self, file, floor):
         """By table what an attachment says is expected of its cells; its first line says what that is."""
@@ -346,13 +375,13 @@ class Spec:
                 expected[key] = sum(weight * shares.get(name, 0) for name, weight in weights.items())
         for number, (table, weight) in enumerate(channel.plan.workload):
             ask, name = channel.asked.get(number, {}), self.release.domain.name_of(table)
-            key = words(ask) if isinstance(ask, str) else (name, repr(sorted(ask.items())))
+            key = bare(ask) if isinstance(ask, str) else (name, repr(sorted(ask.items())))
             sealed[key] = weight
             if isinstance(ask, str):
                 self._told(ask, name)
         if not weighed:
             sealed, expected = dict.fromkeys(sealed), dict.fromkeys(expected)
-        same(f"the tables of {channel} are", sealed, expected)
+        same(f"the tables of {channel} are", [*sealed.items()], [*expected.items()])
         same(f"the number of tables of {channel} is", len(channel.plan.workload), len(expected))
 
     def _numbers(self):
@@ -360,6 +389,8 @@ class Spec:
         its own channel has, that the rows with a value have, and that the counts of all rows have."""
         entries, weights = self.toml.get("amount", []), self.toml.get("weights")
         plan, self.shares = self.held, {}
+        few = all(len(listed(entry.get("column", ""))) <= 4 for entry in entries)
+        must(few and (weights or not any("weighted" in entry for entry in entries)), "a number is none")
         names = [entry["name"].lower() for entry in entries]
         taken = [*self.domain.columns(), *(f"{dimension.name}.total" for dimension in self.domain)]
         free = len({*names}) == len(names) and not {*names} & {*map(str.lower, taken)}
@@ -367,10 +398,12 @@ class Spec:
         entries = [{"weighing": "weighted" if weights and entry.get("weighted", True) else None, **entry}
                    for entry in entries]
         if weights:
-            entries.append({"name": weights["column"], "low": 0, "weighing": "weight", **weights})
-        self.weight = entries[-1]["name"] if weights else None
-        numbers = {entry["name"] for entry in entries}
-        same("the numbers are", {channel.of["name"] for channel in self.release.channels[1:]}, numbers)
+            entries.insert(0, {"name": weights["column"], "low": 0, "weighing": "weight", **weights})
+        self.weight = entries[0]["name"] if weights else None
+        numbers, held = [entry["name"] for entry in entries], self.release.channels[1:]
+        same("the numbers are", {channel.of["name"] for channel in held}, {*numbers})
+        order = [(numbers.index(one.of["name"]), sections.SUBJECTS.index(one.subject)) for one in held]
+        same("the order of sums is", order, sorted(order))
         times = plan.max_rows**plan.power * (2 if plan.neighbours == "substitute" else 1)
         for entry in entries:
             name, low, high = entry["name"], ratio(entry["low"]), ratio(entry["high"])
@@ -417,6 +450,7 @@ class Spec:
         wanted = channel.needed() if parts else wanted.get(strategy, found)
         same("what is measured is", sorted(found), sorted(wanted))
         sound = strategy not in ("hierarchy", "cluster") or all(map(Tables([join]).tell, found))
+        sound &= len(of) == len(said) and (not said or sum(of.values()) == 1)
         sound &= strategy != "given" or alike([block.scale * of[block.table] for block in plan.blocks])
         must(sound, "a table tells more than all that are asked for, or shares are not what the spec says")
 
@@ -430,25 +464,36 @@ class Spec:
 
     def _rows(self, entry):
         """Rows that the spec brings are those that are measured, in whatever order."""
-        table, file, found = self.domain.name_of(map(self.domain.column, entry["of"])), entry["file"], []
-        rows = map(enumerate, self.attachment(file)) if file.endswith(".csv") else self._coordinates(file)
-        expected = [[(cell, float(factor)) for cell, factor in row if float(factor)] for row in rows]
+        table, file, found = sorted(map(self.domain.column, entry["of"])), entry["file"], []
+        cells = self.domain.cells(table) if len(dict(table)) == len(table) else 0
+        rows = self._lines(file, cells) if file.endswith(".csv") else self._coordinates(file, cells)
+        expected = [[(cell, int(factor)) for cell, factor in row if int(factor)] for row in rows]
+        small = all(-1 << 31 <= factor < 1 << 31 for row in expected for _, factor in row)
+        must(small and all(expected), f"{file} has a row of nothing, or factors of more than 32 bits")
         for block in self.held.blocks if self.held.strategy == "matrix" else []:
-            same("the table under rows is", self.release.domain.name_of(block.table), table)
+            same("the table under rows is", block.table, tuple(table))
             found += block.rows
         must(not found or sorted(found) == sorted(expected), "the rows that are measured are not the spec's")
 
-    def _coordinates(self, file):
+    def _lines(self, file, cells):
+        """The rows of lines of factors."""
+        lines = self._text(file).removeprefix("\ufeff").splitlines()
+        rows = [line.split(",") for line in lines if line.strip()]
+        must({len(row) for row in rows} == {cells}, f"{file} has another number of columns than {cells}")
+        return map(enumerate, rows)
+
+    def _coordinates(self, file, cells):
         """The rows of a Matrix Market file."""
         head, *lines = self._text(file).splitlines()
         kind = re.fullmatch("%%matrixmarket matrix coordinate [a-z]+ general", " ".join(head.lower().split()))
         must(kind, f"{file} is no list of coordinates")
-        (many, *_), *entries = (line.split() for line in lines if line.strip() and not line.startswith("%"))
+        (many, columns, *_), *entries = (line.split() for line in lines if line.strip() and not line.startswith("%"))
         rows = {}
         for row, cell, *factor in entries:
             rows.setdefault(int(row), {})[int(cell) - 1] = factor[0] if factor else 1
         once = len(entries) == sum(map(len, rows.values()))
-        must(once and len(rows) == int(many), f"{file} has an entry twice, or other rows than it says")
+        inside = all(0 <= cell < cells == int(columns) for row in rows.values() for cell in row)
+        must(once and inside and len(rows) == int(many), f"{file} has other entries than it may")
         return [sorted(row.items()) for row in rows.values()]
 
     def _projection(self, said):
@@ -461,8 +506,17 @@ class Spec:
             same(f"the projection's {name} is", getattr(held, name), said.get(name, value))
         same("the projection's failure is", held.failure, ratio(said.get("failure", "0.01")))
         names = [dimension.name for dimension in self.domain]
-        key = [names.index(name) for name in said.get("of", names)]
+        key = sorted(names.index(name) for name in said.get("of", names))
         same("the key is", held.key, [(d, int(len(self.domain[d].levels) == 1)) for d in key])
+        squared, scale = Cost(self.release).each[0][0], float(held.scale)
+        wanted = squared / (2 * held.budget)
+        if held.noise == "laplace":
+            must(self.delta is not None, "Laplace signs are for ε with δ")
+            wanted = math.sqrt(8 * squared * -math.log(self.delta)) / ratio(self.privacy["epsilon"])
+        must(abs(scale - wanted) <= wanted / 10**6, "the projection has another noise than its budget asks for")
+        times = held.queries * held.rows * max(held.buckets, 1) / (2 * held.failure)
+        least = 2 * min(max(math.ceil(math.log2(times)), 2), 256)
+        must(held.independence >= least, "the projection's signs are less independent than they must be")
         if "rows" not in said:
             self.left.append("the number of sums")
         elif held.kind == "dense":
