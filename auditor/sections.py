@@ -124,7 +124,8 @@ def sums(wire, file_plan):
         wire.must(getattr(found.plan, key) == getattr(file_plan, key), f"has another {key} than the plan")
     wire.must(all(block.kind != "rows" for block in found.plan.blocks), "has rows of its own")
     counts = [blocks.count(found.plan, block) for block in found.plan.blocks]
-    found.values = decoded(wire.bytes(), "section of sums", lambda inner: [inner.packed(count, 127) for count in counts])
+    each = lambda inner: [inner.packed(count, 127) for count in counts]
+    found.values = decoded(wire.bytes(), "section of sums", each)
     if tag > 8:
         least = 0 if found.subject == "rows with a value" else None
         found.exact = wire.list(lambda: decoded(wire.bytes(), "exact table", exact, domain, least))

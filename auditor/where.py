@@ -16,6 +16,7 @@ TOKEN = re.compile(r"""\s*(?:
     (?P<word>[^\W\d]\w*(?:-\w+)*) | (?P<sign><>|!=|<=|>=|[=<>(),.*;/+-]) |
     (?P<strange>\S))""", re.VERBOSE)
 ROOM, WORDS = 1 << 23, {"AND": np.logical_and, "OR": np.logical_or}
+LITERAL = ("TRUE", "FALSE", "CASE")
 AWAY = {"<>": "=", "!=": "=", ">": "<=", ">=": "<"}
 
 
@@ -49,11 +50,12 @@ class Reader:
         return found
 
     def expect(self, value):
-        must(self.accept(value), f"{value} is missing in a condition")
+        within(self.accept(value), f"a condition without {value} where it is usual")
 
     def next(self, *kinds):
         found = self.tokens[self.at]
-        must(found[0] in kinds, "a condition ends too early, or has something else than it may")
+        must(found[0] != "end", "a condition ends too early")
+        within(found[0] in kinds, "conditions of other things than names, numbers and texts")
         self.at += 1
         return found
 
@@ -74,6 +76,7 @@ class Reader:
         """A dimension and the number of a level."""
         name, known = self.name(), self.domain.columns()
         name = f"{name}.{self.name()}" if self.accept(".") else name
+        within(name.upper() not in LITERAL and not self.peek("("), "figures and literals in conditions")
         alike = [one for one in known if one.lower() == name.lower()]
         return self.domain.column(alike[0] if len(alike) == 1 else name)
 
@@ -109,7 +112,7 @@ class Reader:
         else:
             within(not self.peek("LIKE", "ILIKE", "IS"), "LIKE and IS")
             sign = self.next("sign")[1]
-            must(not negated and sign in ("=", "<", "<=", *AWAY), "a condition has no sign that compares")
+            within(not negated and sign in ("=", "<", "<=", *AWAY), "conditions with other signs")
             found = compared(sign)
         return ("NOT", found) if negated else found
 
@@ -117,7 +120,8 @@ class Reader:
 def parse(text, domain):
     reader = Reader(text, domain)
     found = reader.condition()
-    must(reader.ended(), "a condition has more than one condition")
+    must(not reader.peek(";"), "a condition has more than one condition")
+    within(reader.ended(), "a condition with more behind it")
     met(found, domain, mentioned(found))
     return found
 

@@ -12,9 +12,8 @@ from fractions import Fraction
 import numpy as np
 
 from . import lists
-from .. import blocks, loss, sections, shapes, where
+from .. import blocks, cost, loss, project, sections, shapes, where
 from ..claims import decimal
-from ..cost import binary, Cost
 from ..domain import Domain, Tables
 from ..shapes import Float, ratio
 from ..wire import Beyond, must, within
@@ -45,14 +44,6 @@ def spread(plan):
 def alike(parts):
     """Whether all are the first one, to one part in a million."""
     return all(abs(part - parts[0]) <= parts[0] / 10**6 for part in parts)
-
-
-def scale_within(plan, said):
-    """The scale of a count that takes its part of the budget, rounded up to 32 binary digits; 0 if none."""
-    part = Fraction(said, 100) if isinstance(said, bool) else ratio(said)
-    must(part < 1, "a count takes the whole budget")
-    spent = plan.budget * part * plan.power
-    return binary(Fraction(1.0 / float(spent) * (1.0 + 1e-9)), 32, math.ceil) if spent else 0
 
 
 class Spec:
@@ -148,7 +139,7 @@ class Spec:
         pure = "epsilon" in self.privacy and self.delta is None and not self.release.projection
         same("δ is", said.get("approximate", {}).get("delta"), None if pure else delta)
         cut, copies = self.release.truncation, self.release.copies
-        told = scale_within(plan, self.privacy.get("measure_truncation", False))
+        told = cost.scale_within(plan, self.privacy.get("measure_truncation", False))
         same("the count of cut units is", (copies.truncation if copies else cut[0]) if cut else 0, told)
         if not self.release.projection:
             same("the noise is", plan.noise, "laplace" if pure else "gaussian")
@@ -418,7 +409,7 @@ class Spec:
             same(f"{sums} are", found, [told.get(key) for key in keys + sizes])
             ends = (self.release.of(name, f"rows moved to {end}") for end in ("low", "high"))
             scales = [end.plan.blocks[0].scale if end else 0 for end in ends]
-            wanted = [times * scale_within(plan, entry.get("measure_clamping", False))] * 2
+            wanted = [times * cost.scale_within(plan, entry.get("measure_clamping", False))] * 2
             squares = self.release.of(name, "sums of squares") is not None
             same(f"what is measured of {name} is", [scales, squares], [wanted, entry.get("square", False)])
             most = 2 * max(abs(low), abs(high))
@@ -464,14 +455,15 @@ class Spec:
 
     def _rows(self, entry):
         """Rows that the spec brings are those that are measured, in whatever order."""
-        table, file, found = sorted(map(self.domain.column, entry["of"])), entry["file"], []
+        table, file, found = [*map(self.domain.column, entry["of"])], entry["file"], []
         cells = self.domain.cells(table) if len(dict(table)) == len(table) else 0
+        name = self.domain.name_of(table)
         rows = self._lines(file, cells) if file.endswith(".csv") else self._coordinates(file, cells)
         expected = [[(cell, int(factor)) for cell, factor in row if int(factor)] for row in rows]
         small = all(-1 << 31 <= factor < 1 << 31 for row in expected for _, factor in row)
         must(small and all(expected), f"{file} has a row of nothing, or factors of more than 32 bits")
         for block in self.held.blocks if self.held.strategy == "matrix" else []:
-            same("the table under rows is", block.table, tuple(table))
+            same("the table under rows is", self.release.domain.name_of(block.table), name)
             found += block.rows
         must(not found or sorted(found) == sorted(expected), "the rows that are measured are not the spec's")
 
@@ -487,7 +479,8 @@ class Spec:
         head, *lines = self._text(file).splitlines()
         kind = re.fullmatch("%%matrixmarket matrix coordinate [a-z]+ general", " ".join(head.lower().split()))
         must(kind, f"{file} is no list of coordinates")
-        (many, columns, *_), *entries = (line.split() for line in lines if line.strip() and not line.startswith("%"))
+        lines = [line.split() for line in lines if line.strip() and not line.startswith("%")]
+        (many, columns, *_), *entries = lines
         rows = {}
         for row, cell, *factor in entries:
             rows.setdefault(int(row), {})[int(cell) - 1] = factor[0] if factor else 1
@@ -508,15 +501,7 @@ class Spec:
         names = [dimension.name for dimension in self.domain]
         key = sorted(names.index(name) for name in said.get("of", names))
         same("the key is", held.key, [(d, int(len(self.domain[d].levels) == 1)) for d in key])
-        squared, scale = Cost(self.release).each[0][0], float(held.scale)
-        wanted = squared / (2 * held.budget)
-        if held.noise == "laplace":
-            must(self.delta is not None, "Laplace signs are for ε with δ")
-            wanted = math.sqrt(8 * squared * -math.log(self.delta)) / ratio(self.privacy["epsilon"])
-        must(abs(scale - wanted) <= wanted / 10**6, "the projection has another noise than its budget asks for")
-        times = held.queries * held.rows * max(held.buckets, 1) / (2 * held.failure)
-        least = 2 * min(max(math.ceil(math.log2(times)), 2), 256)
-        must(held.independence >= least, "the projection's signs are less independent than they must be")
+        project.designed(held, cost.Cost(self.release).each[0][0], self.privacy.get("epsilon"), self.delta)
         if "rows" not in said:
             self.left.append("the number of sums")
         elif held.kind == "dense":
