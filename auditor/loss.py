@@ -167,7 +167,7 @@ def confirmed(release, text, goal):
     one less in the last place would be too few."""
     must(re.fullmatch(r"\d+\.\d{4,}", text) is not None, "the ε of the exact law is no decimal number")
     epsilon, places = Fraction(text), len(text.partition(".")[2])
-    four = places == 4 if epsilon > Fraction(1, 10) else 1000 <= epsilon * 10**places <= 10_000
+    four = places == 4 if epsilon > Fraction(1, 10) else 1000 < epsilon * 10**places <= 10_000
     must(four, "the ε of the exact law has other digits than it should")
     must(is_within(release, epsilon, goal), f"all noises together have more δ at ε = {text} than is said")
     held, slack = list(laws(release)), LOOSE if all(map(_few, laws(release))) else TIGHT

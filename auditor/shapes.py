@@ -39,9 +39,12 @@ def ratio(value):
     """Exactly the number that a text says, or one text over another."""
     parts = [part.strip() for part in str(value).replace("_", "").split("/")]
     sound = type(value) in (int, str, Float) and len(parts) <= 2 and all(map(DECIMAL.fullmatch, parts))
+    sound = sound and not "".join(parts[1:]).startswith("-")
     must(sound, f"{str(value)[:60]!r} stands where a ratio must")
-    found = Fraction(parts[0]) / Fraction((parts + ["1"])[1])
-    must(max(abs(found.numerator), found.denominator) < 1 << 128, "a ratio has numbers of more than 128 bits")
+    told = list(map(Fraction, parts))
+    found = told[0] / (told + [1])[1]
+    most = max(max(abs(one.numerator), one.denominator) for one in [found, *told])
+    must(most < 1 << 128, "a ratio has numbers of more than 128 bits")
     return found
 
 

@@ -459,9 +459,9 @@ class Spec:
         cells = self.domain.cells(table) if len(dict(table)) == len(table) else 0
         name = self.domain.name_of(table)
         rows = self._lines(file, cells) if file.endswith(".csv") else self._coordinates(file, cells)
-        expected = [[(cell, int(factor)) for cell, factor in row if int(factor)] for row in rows]
-        small = all(-1 << 31 <= factor < 1 << 31 for row in expected for _, factor in row)
-        must(small and all(expected), f"{file} has a row of nothing, or factors of more than 32 bits")
+        expected = [[(cell, factor) for cell, factor in row if factor] for row in rows]
+        whole = all(-1 << 31 <= factor < 1 << 31 and factor % 1 == 0 for row in expected for _, factor in row)
+        must(whole and all(expected), f"{file} has a row of nothing, or factors that are none")
         for block in self.held.blocks if self.held.strategy == "matrix" else []:
             same("the table under rows is", self.release.domain.name_of(block.table), name)
             found += block.rows
@@ -470,7 +470,7 @@ class Spec:
     def _lines(self, file, cells):
         """The rows of lines of factors."""
         lines = self._text(file).removeprefix("\ufeff").splitlines()
-        rows = [line.split(",") for line in lines if line.strip()]
+        rows = [list(map(int, line.split(","))) for line in lines if line.strip()]
         must({len(row) for row in rows} == {cells}, f"{file} has another number of columns than {cells}")
         return map(enumerate, rows)
 
@@ -483,7 +483,7 @@ class Spec:
         (many, columns, *_), *entries = lines
         rows = {}
         for row, cell, *factor in entries:
-            rows.setdefault(int(row), {})[int(cell) - 1] = factor[0] if factor else 1
+            rows.setdefault(int(row), {})[int(cell) - 1] = Fraction(factor[0]) if factor else 1
         once = len(entries) == sum(map(len, rows.values()))
         inside = all(0 <= cell < cells == int(columns) for row in rows.values() for cell in row)
         must(once and inside and len(rows) == int(many), f"{file} has other entries than it may")
