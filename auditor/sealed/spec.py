@@ -1,7 +1,6 @@
 """The sealed spec, read again: what it says the rest of the file must say."""
 
 import csv
-import functools
 import io
 import itertools
 import math
@@ -30,15 +29,6 @@ def listed(one):
 def bare(sql):
     """A text without the quotes that a name in it may have."""
     return sql.replace('"', "")
-
-
-def spread(plan):
-    """How much noise each block, or each sum of its rows, has for what a row moves it by."""
-    length = functools.cache(lambda *axis: max(blocks.lengths(plan, *axis)))
-    for block in plan.blocks:
-        lengths = (length(*axis) for axis in block.axes() if block.kind in ("component", "basis"))
-        moved, most = math.prod(lengths), [max(abs(factor) for _, factor in row) for row in block.rows] or [1]
-        yield from (block.scale / (moved * by**plan.power) for by in most)
 
 
 def alike(parts):
@@ -257,13 +247,12 @@ class Spec:
         left = 5_000_000
         for entry in self.toml.get("table", []):
             summed, each = entry.get("sum", []), [entry.get("weight", 1), entry.get("margin", {})]
-            counted = entry.get("count", True)
-            told = set(summed) | {"count"} if counted else set(summed)
+            told = {*summed, *["count"] * entry.get("count", True)}
             sound = len(set(summed)) == len(summed) and told and (not summed or isinstance(each[1], dict))
             sound = sound and all(told >= set(one) for one in each if isinstance(one, dict))
             must(sound, "a table has sums, weights or margins that none can have")
             names = entry.get("of", entry.get("among", [dimension.name for dimension in self.domain]))
-            among = [self.domain.column(name) for name in names]
+            among = sorted(self.domain.column(name) for name in names)
             most = entry.get("every", entry.get("up_to", len(among)))
             must(most <= len(among) == len(dict(among)), "a table has too many dimensions, or one twice")
             least, asked = 0 if "up_to" in entry else most, self._asked(among, entry.get("ask", {}))
@@ -297,7 +286,7 @@ class Spec:
         if "asked" in self.toml:
             self.left.append("the questions that are measured themselves")
             return
-        wanted, reasons, expected = {}, {}, strategy.get("expected")
+        wanted, reasons, exact, self.first, expected = {}, {}, {}, {}, strategy.get("expected")
         same("what is expected is", expected is not None, strategy.get("objective") == "relative")
         told = expected and self._expected(**expected)
         room = min(262_144, 1024 + max(len(channel.plan.workload) for channel in release.channels))
@@ -306,23 +295,24 @@ class Spec:
             asked = self._asked(table, entry.get("ask", {}))
             key = (self.domain.name_of(table), repr(sorted(asked.items())))
             times = self._factor(table, told[key[0]]) if expected else 1
-            self._wanted(entry, wanted.setdefault(key, {}), times)
+            self._wanted(entry, key, wanted.setdefault(key, {}), times)
             if entry.get("exact"):
+                reasons.setdefault(key[0], entry["reason"])
                 for name in {None, *entry.get("sum", []), self.weight}:
-                    reasons.setdefault(name, {}).setdefault(key[0], entry["reason"])
+                    exact.setdefault(name, {}).setdefault(key[0])
         summed = {name for weights in wanted.values() for name in weights} - {None}
         same("the numbers are", {one.of["name"] for one in release.channels[1:]}, summed)
         for entry in self.toml.get("query", []):
-            self._wanted(entry, wanted.setdefault(bare(entry["sql"]), {}), 1)
+            self._wanted(entry, key := bare(entry["sql"]), wanted.setdefault(key, {}), 1)
         weighed = not summed or strategy.get("objective", "total") in ("total", "relative")
         if not weighed:
             self.left.append("weights of tables that are planned for the worst cell or for margins of sums")
         for channel in release.channels:
             if not channel.moved:
                 self._workload(channel, wanted, weighed)
-        told = [(f"{one} by " * bool(one.of), reasons.get(one.of and one.of["name"], {}))
+        told = [(f"{one} by " * bool(one.of), exact.get(one.of and one.of["name"], {}))
                 for one in release.channels if one.subject in ("rows", "sums")]
-        told = [f"{of}{table}: {reason}" for of, tables in told for table, reason in tables.items()]
+        told = [f"{of}{table}: {reasons[table]}" for of, tables in told for table in tables]
         same("the exact tables are", self.manifest["declared"]["invariants"], told)
 
     def _expected(self, file, floor):
@@ -343,8 +333,9 @@ class Spec:
         mean = np.cumsum(1 / np.maximum(each, float(self.floor)))[-1] / len(each)
         return Fraction(f"{mean:.{min(8 - math.floor(math.log10(mean)), 30)}f}")
 
-    def _wanted(self, entry, found, times):
-        """By number, and nothing for rows, the largest weight that a table is asked for with."""
+    def _wanted(self, entry, key, found, times):
+        """By number, and nothing for rows, the largest weight that a table is asked for with; and in which
+        order tables come."""
         each = entry.get("weight", 1)
         weight = lambda name: ratio(each.get(name, 1) if isinstance(each, dict) else each)
         asked = [(name, weight(name)) for name in entry.get("sum", [])]
@@ -353,27 +344,29 @@ class Spec:
             asked += [(self.weight, count), (None, count * rows)] if self.weight else [(None, count)]
         for name, weight in asked:
             found[name] = max(weight, found.get(name, 0))
+            self.first.setdefault((key, name), len(self.first))
 
     def _workload(self, channel, wanted, weighed):
         """The tables that a channel is asked for, and their weights where the least total is looked for."""
-        expected, sealed, name = {}, {}, channel.of and channel.of["name"]
+        expected, sealed, name = [], [], channel.of and channel.of["name"]
         # Around 0 a sum needs no count; the rows with a value are counted for their own sake, too.
         shares = {None: 1} | {one: beside for one, (_, _, beside) in self.shares.items() if beside}
         if name:
             shares = {name: self.shares[name][not channel.summed] or 1}
         for key, weights in wanted.items():
-            if shares.keys() & weights:
-                expected[key] = sum(weight * shares.get(name, 0) for name, weight in weights.items())
+            if own := shares.keys() & weights:
+                weight = sum(weight * shares.get(name, 0) for name, weight in weights.items())
+                first = min(([*shares].index(name), self.first[key, name]) for name in own)
+                expected.append((first, key, weight))
         for number, (table, weight) in enumerate(channel.plan.workload):
             ask, name = channel.asked.get(number, {}), self.release.domain.name_of(table)
             key = bare(ask) if isinstance(ask, str) else (name, repr(sorted(ask.items())))
-            sealed[key] = weight
+            sealed.append((key, weight))
             if isinstance(ask, str):
                 self._told(ask, name)
-        if not weighed:
-            sealed, expected = dict.fromkeys(sealed), dict.fromkeys(expected)
-        same(f"the tables of {channel} are", [*sealed.items()], [*expected.items()])
-        same(f"the number of tables of {channel} is", len(channel.plan.workload), len(expected))
+        expected = [pair for _, *pair in sorted(expected, key=lambda one: one[0])]
+        same(f"the tables of {channel} are", [key for key, _ in sealed], [key for key, _ in expected])
+        same(f"the weights of {channel} are", [*map(list, sealed * weighed)], expected * weighed)
 
     def _numbers(self):
         """The numbers and the weight of rows, as the spec has them. Of each the parts of a sum's weight that
@@ -431,7 +424,7 @@ class Spec:
         used = not parts or strategy == "bases" or all(plan.told(one) == one for one, _ in plan.workload)
         must(sound and used, "blocks or levels in use are not those of the strategy")
         even = plan.rule == "uniform" and strategy not in ("tables", "given", "together")
-        must(not even or alike([*spread(plan)]), "the shares are not equal")
+        must(not even or alike([*blocks.spread(plan)]), "the shares are not equal")
         exact, found = Tables(table for table, _ in channel.exact), [block.table for block in plan.blocks]
         asked = {table for table, _ in plan.workload if not exact.tell(table)}
         # The coarsest table that tells all of these.
@@ -457,13 +450,13 @@ class Spec:
         """Rows that the spec brings are those that are measured, in whatever order."""
         table, file, found = [*map(self.domain.column, entry["of"])], entry["file"], []
         cells = self.domain.cells(table) if len(dict(table)) == len(table) else 0
-        name = self.domain.name_of(table)
         rows = self._lines(file, cells) if file.endswith(".csv") else self._coordinates(file, cells)
         expected = [[(cell, factor) for cell, factor in row if factor] for row in rows]
         whole = all(-1 << 31 <= factor < 1 << 31 and factor % 1 == 0 for row in expected for _, factor in row)
         must(whole and all(expected), f"{file} has a row of nothing, or factors that are none")
         for block in self.held.blocks if self.held.strategy == "matrix" else []:
-            same("the table under rows is", self.release.domain.name_of(block.table), name)
+            held = self.release.domain.name_of(block.table)
+            same("the table under rows is", held, self.domain.name_of(table))
             found += block.rows
         must(not found or sorted(found) == sorted(expected), "the rows that are measured are not the spec's")
 

@@ -239,6 +239,44 @@ def test_another_order(spec, change, tmp_path):
     assert judged(forged(path, change, tmp_path)) == ("spec", "spec")
 
 
+SEVERAL = """[[table]]
+of = ["age"]
+sum = ["more"]
+count = false
+[[table]]
+of = ["area"]
+sum = ["pay"]
+count = false
+[[table]]
+of = ["area"]
+exact = true
+sum = ["pay"]
+reason = "one"
+[[table]]
+up_to = 2
+among = ["area.part", "sex", "age.band"]
+sum = ["pay"]
+[[table]]
+of = ["sex"]
+exact = true
+sum = ["pay", "more"]
+reason = "two"
+[[table]]
+of = ["sex"]
+exact = true
+sum = ["more"]
+reason = "three"
+"""
+
+
+def test_the_order_of_tables(tmp_path):
+    """Of each number where it is first summed; of counts first those for their own sake."""
+    amounts = "".join(f'[[amount]]\nname = "{name}"\ncolumn = "pay"\nlow = 0\nhigh = 10\nmeasure_clamping = true\n' for name in ("pay", "more"))
+    spec = ROW.format("codes = 8").split("[[dimension]]")[0].replace("base", "residual") + AROUND + amounts + SEVERAL
+    (path,) = released(tmp_path, spec)
+    assert judged(path) == (None, None) and Report(str(path)).verdict == "verified"
+
+
 ASKED = '[[query]]\nsql = "SELECT age, COUNT(*) FROM x WHERE age < 3 GROUP BY age"\nweight = {}\n'
 
 
