@@ -163,18 +163,19 @@ class Solved:
         for number, (table, _) in enumerate(self.plan.workload):
             asked, told, sums = self.channel.asked.get(number, {}), self.plan.told(table), []
             must(self.unknowns.tables.tell(told), "no table of this release tells one that was asked for")
-            if isinstance(asked, str):
-                rows = where.Select(asked, self.plan.domain).rows(self.plan.levels)
-                yield all(self.table(kept, cells.astype(float)) is not None for kept, _, cells in rows)
-                continue
+            question = isinstance(asked, str)
             for (d, level), (_, fine) in zip(table, told):
-                own, how = np.eye(self.plan.domain[d].size(level)), asked.get(d)
+                own, how = np.eye(self.plan.domain[d].size(level)), None if question else asked.get(d)
                 own = own[:, self.plan.domain[d].ancestors(fine, level)]
                 own = own.sum(axis=0, keepdims=True) if how == "total" else own
                 some = isinstance(how, list)
                 sums.append(np.array([own[a:b + 1].sum(axis=0) for a, b in how]) if some else own)
             within(math.prod(map(len, sums)) <= MOST, "equations of too many questions")
-            yield self._weights(self.unknowns.rows(told, sums)) is not None
+            found = self._weights(self.unknowns.rows(told, sums)) is not None
+            if question and not found:
+                rows = where.Select(asked, self.plan.domain).rows(self.plan.levels)
+                found = all(self.table(kept, cells.astype(float)) is not None for kept, _, cells in rows)
+            yield found
 
     def table(self, table, weights):
         """Estimate and variance of a sum of a table's cells; None where the release does not determine it."""

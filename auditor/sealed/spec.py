@@ -275,6 +275,8 @@ class Spec:
             same("the strategy is", release.plan.strategy, strategy["measure"])
         given, rows = strategy.get("measure") == "given", strategy.get("rows")
         same("it has shares or not", "shares" in strategy, given)
+        margins = any("margin" in one for kind in ("table", "query") for one in self.toml.get(kind, []))
+        must(margins or strategy.get("objective") != "targets", "the spec has targets without a margin")
         must(rows or release.plan.strategy != "matrix" or "asked" in self.toml, "the spec has no rows")
         must(not rows or strategy.get("measure") != "together", "the spec has rows beside `together`")
         self._numbers()
