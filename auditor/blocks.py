@@ -170,8 +170,8 @@ def spread(plan):
     """How much noise each block, or each sum of its rows, has for what a row moves it by."""
     length = functools.cache(lambda *axis: max(lengths(plan, *axis)))
     for block in plan.blocks:
-        lengths = (length(*axis) for axis in block.axes() if block.kind in ("component", "basis"))
-        moved, most = math.prod(lengths), [max(abs(factor) for _, factor in row) for row in block.rows] or [1]
+        each = (length(*axis) for axis in block.axes() if block.kind in ("component", "basis"))
+        moved, most = math.prod(each), [max(abs(factor) for _, factor in row) for row in block.rows] or [1]
         yield from (block.scale / (moved * by**plan.power) for by in most)
 
 

@@ -52,6 +52,7 @@ RULES = {
     "another level that is asked": sealed(AREA, AREA + '\nask = { "area.part" = "cells" }'),
     "a dimension that is asked twice": sealed(AREA, AREA + '\nask = { area = "cells", "area.area" = "cells" }'),
     "an interval of nothing": sealed(AREA, AREA + '\nask = { sex = ["Q"] }'),
+    "a key twice": sealed(TEXT, TEXT + "\n" + TEXT),
     "targets that are none": sealed('measure = "residual"', 'measure = "residual"\nobjective = "targets"'),
     "shares that nothing has": sealed('measure = "residual"', 'measure = "residual"\nshares = [{ of = ["sex"], share = 1 }]'),
     "five factors": sealed('name = "pay"', 'name = "pay"\ncolumn = ["a", "b", "c", "d", "e"]'),
