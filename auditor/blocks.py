@@ -166,6 +166,15 @@ def products(plan, d, level, way):
     return [0 if way == "table" else -1]
 
 
+def spread(plan):
+    """How much noise each block, or each sum of its rows, has for what a row moves it by."""
+    length = functools.cache(lambda *axis: max(lengths(plan, *axis)))
+    for block in plan.blocks:
+        each = (length(*axis) for axis in block.axes() if block.kind in ("component", "basis"))
+        moved, most = math.prod(each), [max(abs(factor) for _, factor in row) for row in block.rows] or [1]
+        yield from (block.scale / (moved * by**plan.power) for by in most)
+
+
 def columns(plan, block):
     """The factors of each cell in the sums of a block of rows."""
     found = np.zeros((plan.domain.cells(block.table), len(block.rows)), dtype=np.int64)

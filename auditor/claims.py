@@ -1,5 +1,8 @@
 """The manifest's claims, derived again from the sections."""
 
+from decimal import Decimal
+from fractions import Fraction
+
 from . import cost, loss
 from .project import room
 from .shapes import ratio
@@ -20,13 +23,11 @@ EXACT = ("This is relative to the tables declared as published exactly: what the
 
 
 def decimal(ratio):
-    """`1.25e-5` where that is exact, otherwise a ratio."""
-    power = next((power for power in range(60) if 10**power % ratio.denominator == 0), None)
-    if power is None:
-        return str(ratio)
-    digits = str(ratio.numerator * 10**power // ratio.denominator)
-    first, rest = digits[0], digits[1:].rstrip("0")
-    return f"{first}{'.' if rest else ''}{rest}e-{power - len(digits) + 1}"
+    """`1.25e-5` where the quotient as a double, in as few digits as tell it, is just that; or a ratio."""
+    near = Decimal(repr(float(ratio.numerator) / float(ratio.denominator))).normalize()
+    first, *rest = map(str, near.as_tuple().digits)
+    exact = f"{first}{'.' if rest else ''}{''.join(rest)}e{near.adjusted()}"
+    return exact if Fraction(near) == ratio else str(ratio)
 
 
 class Claims:

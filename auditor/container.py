@@ -17,7 +17,7 @@ MAGIC, CRITICAL = b"\x8dMARGINS", 0x8000_0000
 KINDS = ("domain plan spec attachment measurements exact zero projection truncation workload copies "
          "sums").split()
 # These kinds, and these fields of the manifest, are in files of format 2 alone.
-SECOND, LATER = KINDS[8:], {"dataset", "account", "recipient", "legends"}
+SECOND, LATER = KINDS[8:], set("dataset account recipient legends reliability".split())
 NOT_CRITICAL = {"spec", "attachment", "workload"}
 UNTRUSTED = "untrusted comment: signature by margins, verify with minisign"
 NOT_PRIVATE = "RWR0TOycRz0cUe0S537v4VMiB75JoiMrJuy5lPkkqxOEycRPjI4rtxVb"
@@ -44,6 +44,7 @@ def check_signature(line, data, signature, comment):
     must(lines[2] == f"trusted comment: {comment}", "the signature's comment does not name this release")
     first, last = _base64(lines[1], 100), _base64(lines[3], 88)
     must(first[:10] == b"ED" + number, "the signature is of another algorithm, or by another key")
+    must(point != (1).to_bytes(32, "little"), "the public key is one that everybody can sign for")
     try:
         key = Ed25519PublicKey.from_public_bytes(point)
         key.verify(first[10:], hashlib.blake2b(data).digest())
@@ -121,7 +122,7 @@ class File:
         test = top["signer"]["kind"] == "NOT PRIVATE test"
         known = public(self.key)[2] == public(NOT_PRIVATE)[2]
         must(top["not_private"] == test == known, "the manifest does not agree with itself on NOT PRIVATE")
-        must(self.version == 2 or not LATER & set(top), f"a file of format 1 has none of {LATER}")
+        must(self.version == 2 or not LATER & {*top, *top["about"]}, f"format 1 has none of {LATER}")
         rows, sources = top["sections"], top["sources"]
         held = [{"name": part.name or row["name"], "tag": part.tag, "index": part.index,
                  "length": len(part.data), "blake3": part.digest.hex()}

@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from . import blocks
-from .wire import within
+from .shapes import ratio
+from .wire import must, within
 
 SUM, CELLS = "the sum over all blocks", "the exact maximum over all cells"
 PAIRS, BOUND = "the exact maximum over all pairs of cells", "an upper bound over all {}"
@@ -32,6 +33,14 @@ def binary(value, digits, rounded):
     power = (above // below).bit_length() or 1 - ((below - 1) // above).bit_length()
     unit = Fraction(2) ** (power - digits)
     return rounded(value / unit) * unit
+
+
+def scale_within(plan, said):
+    """The scale of a count that takes its part of the budget, rounded up to 32 binary digits; 0 if none."""
+    part = Fraction(said, 100) if isinstance(said, bool) else ratio(said)
+    must(part < 1, "a count takes the whole budget")
+    spent = plan.budget * part * plan.power
+    return binary(Fraction(1.0 / float(spent) * (1.0 + 1e-9)), 32, math.ceil) if spent else 0
 
 
 def proven(layers):

@@ -167,7 +167,7 @@ def confirmed(release, text, goal):
     one less in the last place would be too few."""
     must(re.fullmatch(r"\d+\.\d{4,}", text) is not None, "the ε of the exact law is no decimal number")
     epsilon, places = Fraction(text), len(text.partition(".")[2])
-    four = places == 4 or epsilon < Fraction(1, 10) and 1000 <= epsilon * 10**places <= 10_000
+    four = places == 4 if epsilon > Fraction(1, 10) else 1000 < epsilon * 10**places <= 10_000
     must(four, "the ε of the exact law has other digits than it should")
     must(is_within(release, epsilon, goal), f"all noises together have more δ at ε = {text} than is said")
     held, slack = list(laws(release)), LOOSE if all(map(_few, laws(release))) else TIGHT
@@ -212,5 +212,6 @@ def converts(rho, eps, delta, slack=1e-9):
 
 
 def is_largest(rho, eps, delta):
-    """Whether ρ is the largest for (ε, δ), or rounded down from it by no more than one part in 2^30."""
-    return converts(rho, eps, delta) and not converts(float(rho) * (1 + 2**-30), eps, delta, slack=-1e-9)
+    """Whether ρ is the largest for (ε, δ), to nine digits."""
+    most = crossing(lambda rho: log_delta(rho, float(eps)) - math.log(delta), 0.0, float(rho) * 2)
+    return abs(float(rho) - most) <= 1e-9 * most

@@ -9,6 +9,7 @@ import numpy as np
 from blake3 import blake3
 
 from . import where
+from .shapes import ratio
 from .wire import must, within
 
 
@@ -36,6 +37,18 @@ def room(held, domain):
     bits = 64 - ((-(-held.rows // 64) if held.kind == "dense" else 1) - 1).bit_length()
     cells = domain.cells(domain.finest(d for d, _ in held.key))
     return bits, cells <= 1 << bits and not any(text for _, text in held.key)
+
+
+def designed(held, squared, epsilon, delta):
+    """Refuses other noise than a budget asks for at this sensitivity, and signs too little independent."""
+    scale, wanted = float(held.scale), float(squared / (2 * held.budget))
+    if held.noise == "laplace":
+        must(delta is not None and epsilon, "Laplace noise of a projection is for ε with δ")
+        wanted = math.sqrt(8 * squared * -math.log(delta)) / float(ratio(epsilon))
+    must(abs(scale - wanted) <= wanted / 10**6, "the projection has other noise than its budget asks for")
+    least = math.ceil(math.log2(held.queries * held.rows * max(held.buckets, 1) / (2 * held.failure)))
+    enough = held.independence >= 2 * min(max(least, 2), 256)
+    must(enough, "the projection's signs are less independent than its queries ask for")
 
 
 class Projected:

@@ -152,9 +152,7 @@ class Release:
         """What the manifest says is there is there."""
         self._legends(manifest.get("legends", []))
         declared = manifest["declared"]
-        pairs = [text.partition(": ") for text in declared["invariants"]]
-        must(all(reason.strip() for _, _, reason in pairs), "an exact table has no reason")
-        names = []
+        names, said = [], declared["invariants"]
         for channel in self.channels:
             exact = [table for table, _ in channel.exact]
             tables = [table for table, _ in channel.plan.workload if channel.plan.told(table) == table]
@@ -162,11 +160,13 @@ class Release:
             must(sound, "an exact table comes twice, or was not asked for")
             if channel.subject in ("rows", "sums"):
                 names += [(f"{channel} by " if channel.of else "") + self.domain.name_of(a) for a in exact]
-        said = [manifest["privacy"].get("truncation"), manifest.get("recipient", {}).get("name"),
-                declared["constraints"], [name for name, _, _ in pairs]]
-        held = [self.truncation and {"scale": str(self.truncation[0])}, self.copies and self.copies.name,
-                self.zeros, names]
-        must(said == held, "the manifest has another truncation, recipient, empty cell or exact table")
+        reasons = [text.removeprefix(f"{name}: ") for name, text in zip(names, said)]
+        sound = all(one.strip() and one != text for one, text in zip(reasons, said))
+        must(sound and len(names) == len(said), "an exact table is not named, or has no reason")
+        said = [manifest["privacy"].get("truncation"), manifest.get("recipient", {}).get("name")]
+        held = [self.truncation and {"scale": str(self.truncation[0])}, self.copies and self.copies.name]
+        sound = [*said, declared["constraints"]] == [*held, self.zeros]
+        must(sound, "the manifest has another truncation, recipient or empty cell")
 
     def _legends(self, legends):
         """What people read is of dimensions, levels and categories that there are, in their order."""
@@ -204,7 +204,8 @@ class Release:
                 room = 0 if cut else room - size
         held, sizes = len(self.file.all("measurements")), iter(parts)
         must(held == len(parts), f"{held} sections of measurements are not {len(parts)}")
-        held = self._all("measurements", lambda wire: list(map(wire.packed, next(sizes))))
+        most = 64 if self.projection or self.file.version == 1 else 127
+        held = self._all("measurements", lambda wire: [wire.packed(size, most) for size in next(sizes)])
         lists = itertools.chain.from_iterable(held)
         for _, cut in zip(counts, cuts):
             values = np.concatenate([next(lists) for _ in cut or [0]])

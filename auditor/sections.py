@@ -75,9 +75,10 @@ def projection(wire, domain):
     held.neighbours, held.max_rows = wire.one_of("add-remove", "substitute"), wire.unsigned(32)
     held.queries, held.failure, held.sparsity = wire.unsigned(64), wire.rational(), wire.unsigned(32)
     held.norm_bound = wire.unsigned(64)
-    known = len(dict(held.key)) == len(held.key) and max(held.key)[0] < len(domain)
-    least = min(held.max_rows, held.rows, held.sparsity, held.independence - 3)
+    known = ascend([d for d, _ in held.key]) and held.key[-1][0] < len(domain)
+    least = min(held.max_rows, held.rows, held.sparsity, held.queries, held.independence - 3)
     wire.must(known and least >= 1, "has a dimension or a size that it must not have")
+    wire.must(any(held.seed) and held.failure < 1, "has no seed, or signs that are good for nothing")
     return held
 
 
@@ -85,7 +86,6 @@ def exact(wire, domain, least=0):
     """A table and its counts, or sums, none of them below `least`."""
     table = tuple((int.from_bytes(wire.take(2), "little"), wire.byte()) for _ in range(wire.byte()))
     wire.must(all(level for _, level in table) and ascend([d for d, _ in table]), "has a table out of order")
-    wire.must(wire.data[wire.at:wire.at + 1] != b"\0", "has cells of no width")
     counts = wire.packed(domain.cells(table))
     wire.must(least is None or (counts >= least).all(), "has a count that is negative")
     return table, counts
@@ -107,6 +107,7 @@ def sums(wire, file_plan):
     zero, weighing = divmod(weighing, 4)
     usual = weighing <= 2 and 1 <= missing <= (2 if weighing else 3) and of["places"] <= 9 and of["step"] > 0
     usual = usual and of["low"] % of["step"] == of["high"] % of["step"] == 0 < steps(of) <= 1 << 24
+    usual = usual and (missing != 2 or of["low"] <= 0 <= of["high"])
     # What is told beside sums from zero would need the middle.
     usual = usual and zero <= 1 and not (zero and (weighing or missing == 3 or tag % 8 == 3))
     wire.must(usual, "has a number that none may be")
@@ -114,7 +115,7 @@ def sums(wire, file_plan):
     of |= {"weighing": ["", "weight", "weighted"][weighing]} if weighing else {}
     of |= {"from": "zero"} if zero else {}
     for key in "unit", "description":
-        of |= {key: text for text in wire.list(lambda: harmless(wire.text()), 0, 1)}
+        of |= {key: text for text in wire.list(lambda: harmless(wire.text(), key == "description"), 0, 1)}
     # How far a row moves a sum: from the middle in halves of a step, from zero in steps.
     far = max(abs(of["low"]), abs(of["high"])) // of["step"] if zero else steps(of)
     found.of, found.reach = of, {1: far, 3: far**2}.get(tag % 8, 1)
@@ -123,7 +124,8 @@ def sums(wire, file_plan):
         wire.must(getattr(found.plan, key) == getattr(file_plan, key), f"has another {key} than the plan")
     wire.must(all(block.kind != "rows" for block in found.plan.blocks), "has rows of its own")
     counts = [blocks.count(found.plan, block) for block in found.plan.blocks]
-    found.values = decoded(wire.bytes(), "section of sums", lambda inner: list(map(inner.packed, counts)))
+    each = lambda inner: [inner.packed(count, 127) for count in counts]
+    found.values = decoded(wire.bytes(), "section of sums", each)
     if tag > 8:
         least = 0 if found.subject == "rows with a value" else None
         found.exact = wire.list(lambda: decoded(wire.bytes(), "exact table", exact, domain, least))

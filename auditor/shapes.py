@@ -39,9 +39,12 @@ def ratio(value):
     """Exactly the number that a text says, or one text over another."""
     parts = [part.strip() for part in str(value).replace("_", "").split("/")]
     sound = type(value) in (int, str, Float) and len(parts) <= 2 and all(map(DECIMAL.fullmatch, parts))
+    sound = sound and not "".join(parts[1:]).startswith("-")
     must(sound, f"{str(value)[:60]!r} stands where a ratio must")
-    found = Fraction(parts[0]) / Fraction((parts + ["1"])[1])
-    must(max(abs(found.numerator), found.denominator) < 1 << 128, "a ratio has numbers of more than 128 bits")
+    told = list(map(Fraction, parts))
+    found = told[0] / (told + [1])[1]
+    most = max(max(abs(one.numerator), one.denominator) for one in [found, *told])
+    must(most < 1 << 128, "a ratio has numbers of more than 128 bits")
     return found
 
 
@@ -80,7 +83,9 @@ def _is(value, kind):
     if kind in ("bool", "true"):
         return value is True or kind == "bool" and value is False
     found = ratio(value)
-    return {"ratio": found >= 0 and type(value) is str, "exact": found > 0}.get(kind, "/" not in str(value))
+    plain = "/" not in str(value)
+    kinds = {"ratio": found >= 0 and type(value) is str, "exact": found > 0, "below": 0 < found < 1}
+    return kinds.get(kind, plain and (kind == "decimal" or found > 0))
 
 
 def _table(value, kind, path):

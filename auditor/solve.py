@@ -151,14 +151,39 @@ class Solved:
         self.values, self.rows = values - rows @ self.start, rows @ self.free
         self.inverse = np.linalg.pinv(self.rows, 1e-11)
 
+    def _weights(self, queries):
+        """By how much values are in what queries leave free; None where they do not determine it."""
+        free = queries @ self.free
+        weights = free @ self.inverse
+        off = np.abs(free - weights @ self.rows).max(initial=0)
+        return weights if off <= 1e-8 * np.abs(free).max(initial=1) else None
+
+    def follow(self):
+        """Of all that is asked for whether it follows: cells of tables, sums of them, rows of questions."""
+        for number, (table, _) in enumerate(self.plan.workload):
+            asked, told, sums = self.channel.asked.get(number, {}), self.plan.told(table), []
+            must(self.unknowns.tables.tell(told), "no table of this release tells one that was asked for")
+            question = isinstance(asked, str)
+            for (d, level), (_, fine) in zip(table, told):
+                own, how = np.eye(self.plan.domain[d].size(level)), None if question else asked.get(d)
+                own = own[:, self.plan.domain[d].ancestors(fine, level)]
+                own = own.sum(axis=0, keepdims=True) if how == "total" else own
+                some = isinstance(how, list)
+                sums.append(np.array([own[a:b + 1].sum(axis=0) for a, b in how]) if some else own)
+            within(math.prod(map(len, sums)) <= MOST, "equations of too many questions")
+            found = self._weights(self.unknowns.rows(told, sums)) is not None
+            if question and not found:
+                rows = where.Select(asked, self.plan.domain).rows(self.plan.levels)
+                found = all(self.table(kept, cells.astype(float)) is not None for kept, _, cells in rows)
+            yield found
+
     def table(self, table, weights):
         """Estimate and variance of a sum of a table's cells; None where the release does not determine it."""
         told = self.plan.told(table)
         must(self.unknowns.tables.tell(told), "no table of this release tells that")
         query = np.asarray(weights)[self.plan.domain.above(told, table)] @ self.unknowns.rows(told)
-        free = query @ self.free
-        weights = free @ self.inverse
-        if np.abs(free - weights @ self.rows).max(initial=0) > 1e-8 * np.abs(free).max(initial=1):
+        weights = self._weights(query)
+        if weights is None:
             return None
         centre = float(weights @ self.shift) ** 2 * self.radius * (self.radius + 1) / 3
         return float(query @ self.start + weights @ self.values), float(weights @ weights) + centre

@@ -16,11 +16,13 @@ TOKEN = re.compile(r"""\s*(?:
     (?P<word>[^\W\d]\w*(?:-\w+)*) | (?P<sign><>|!=|<=|>=|[=<>(),.*;/+-]) |
     (?P<strange>\S))""", re.VERBOSE)
 ROOM, WORDS = 1 << 23, {"AND": np.logical_and, "OR": np.logical_or}
+LITERAL = ("TRUE", "FALSE", "CASE")
 AWAY = {"<>": "=", "!=": "=", ">": "<=", ">=": "<"}
 
 
 def tokens(text):
     """Pairs of a kind and a value."""
+    within("--" not in text and "/*" not in text, "a question with comments")
     found = [(one.lastgroup, one[one.lastgroup]) for one in TOKEN.finditer(text)]
     strange = dict(found).get("strange")
     must(not strange, f"a condition has a sign that it cannot have: {strange!r}")
@@ -48,11 +50,12 @@ class Reader:
         return found
 
     def expect(self, value):
-        must(self.accept(value), f"{value} is missing in a condition")
+        within(self.accept(value), f"a condition without {value} where it is usual")
 
     def next(self, *kinds):
         found = self.tokens[self.at]
-        must(found[0] in kinds, "a condition ends too early, or has something else than it may")
+        must(found[0] != "end", "a condition ends too early")
+        within(found[0] in kinds, "conditions of other things than names, numbers and texts")
         self.at += 1
         return found
 
@@ -71,8 +74,11 @@ class Reader:
 
     def column(self):
         """A dimension and the number of a level."""
-        name = self.name()
-        return self.domain.column(f"{name}.{self.name()}" if self.accept(".") else name)
+        name, known = self.name(), self.domain.columns()
+        name = f"{name}.{self.name()}" if self.accept(".") else name
+        within(name.upper() not in LITERAL and not self.peek("("), "figures and literals in conditions")
+        alike = [one for one in known if one.lower() == name.lower()]
+        return self.domain.column(alike[0] if len(alike) == 1 else name)
 
     def condition(self):
         return self.joined("OR", lambda: self.joined("AND", self.term))
@@ -106,7 +112,7 @@ class Reader:
         else:
             within(not self.peek("LIKE", "ILIKE", "IS"), "LIKE and IS")
             sign = self.next("sign")[1]
-            must(not negated and sign in ("=", "<", "<=", *AWAY), "a condition has no sign that compares")
+            within(not negated and sign in ("=", "<", "<=", *AWAY), "conditions with other signs")
             found = compared(sign)
         return ("NOT", found) if negated else found
 
@@ -114,7 +120,8 @@ class Reader:
 def parse(text, domain):
     reader = Reader(text, domain)
     found = reader.condition()
-    must(reader.ended(), "a condition has more than one condition")
+    must(not reader.peek(";"), "a condition has more than one condition")
+    within(reader.ended(), "a condition with more behind it")
     met(found, domain, mentioned(found))
     return found
 

@@ -114,10 +114,10 @@ class Wire:
         """The name whose number is written; numbers begin with 1."""
         return names[self.choice(1, len(names)) - 1]
 
-    def packed(self, count):
+    def packed(self, count, most=64):
         """A list of so many whole numbers of one width."""
         width = self.byte()
-        self.must(width <= 127 and (width >= 1 or count < 64), "has values of a width that they cannot have")
+        self.must(width <= most and (width >= 1 or count < 64), "has values of a width that they cannot have")
         data = np.frombuffer(self.take((width * count + 7) // 8), dtype=np.uint8)
         bits = np.unpackbits(data, bitorder="little")
         self.must(not bits[width * count:].any(), "has packed values with bits after the last one")

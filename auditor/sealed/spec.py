@@ -1,7 +1,6 @@
 """The sealed spec, read again: what it says the rest of the file must say."""
 
 import csv
-import functools
 import io
 import itertools
 import math
@@ -12,12 +11,11 @@ from fractions import Fraction
 import numpy as np
 
 from . import lists
-from .. import blocks, loss, shapes, where
+from .. import blocks, cost, loss, project, sections, shapes, where
 from ..claims import decimal
-from ..cost import binary
 from ..domain import Domain, Tables
 from ..shapes import Float, ratio
-from ..wire import Beyond, must, within
+from ..wire import Beyond, must, Refused, within
 
 
 def same(what, one, other):
@@ -28,31 +26,14 @@ def listed(one):
     return [one] if isinstance(one, str) else one
 
 
-def words(sql):
-    """A question whatever its blanks are, and whether a name stands in quotes."""
-    return tuple(value for _, value in where.tokens(sql))
-
-
-def spread(plan):
-    """How much noise each block, or each sum of its rows, has for what a row moves it by."""
-    length = functools.cache(lambda *axis: max(blocks.lengths(plan, *axis)))
-    for block in plan.blocks:
-        lengths = (length(*axis) for axis in block.axes() if block.kind in ("component", "basis"))
-        moved, most = math.prod(lengths), [max(abs(factor) for _, factor in row) for row in block.rows] or [1]
-        yield from (block.scale / (moved * by**plan.power) for by in most)
+def bare(sql):
+    """A text without the quotes that a name in it may have."""
+    return sql.replace('"', "")
 
 
 def alike(parts):
     """Whether all are the first one, to one part in a million."""
     return all(abs(part - parts[0]) <= parts[0] / 10**6 for part in parts)
-
-
-def scale_within(plan, said):
-    """The scale of a count that takes its part of the budget, rounded up to 32 binary digits; 0 if none."""
-    part = Fraction(said, 100) if isinstance(said, bool) else ratio(said)
-    must(part < 1, "a count takes the whole budget")
-    spent = plan.budget * part * plan.power
-    return binary(Fraction(1.0 / float(spent) * (1.0 + 1e-9)), 32, math.ceil) if spent else 0
 
 
 class Spec:
@@ -78,7 +59,13 @@ class Spec:
     def check(self):
         text = self.release.file.all("spec")[0].read()
         must(len(text) <= 1 << 22, "the sealed spec is longer than 4 MiB")
-        self.toml = tomllib.loads(text.decode("utf-8-sig"), parse_float=Float)
+        try:
+            self.toml = tomllib.loads(text.decode("utf-8-sig"), parse_float=Float)
+        except tomllib.TOMLDecodeError as error:
+            # What TOML 1.1 allows besides: lines and a last comma in inline tables, and two escapes.
+            later = re.search(rb"\{[^}]*\n|,\s*\}|\\[xe]", text)
+            raise (Beyond if later else Refused)(f"the spec is no TOML 1.0: {error}") from None
+        self.left += ["hexadecimal numbers"] * bool(re.search(rb"[=,[]\s*[+-]?0[box]", text))
         strange = shapes.check(self.toml, "Spec", "the spec")
         must(not strange, f"the spec has keys that there are not: {strange}")
         self.privacy, entries = self.toml["privacy"], self.toml["dimension"]
@@ -86,8 +73,10 @@ class Spec:
         self.unit = {"column": "row", "max_rows": 1} if unit == "row" else unit
         must(self.unit["column"] != "row" or self.unit["max_rows"] == 1, "the spec calls a column `row`")
         room = sum(len(level) for dimension in self.release.domain for level in dimension.levels)
-        self.domain = Domain(lists.dimension(entry, self.attachment, room) for entry in entries)
-        legends = [legend for pair in zip(entries, self.domain) for legend in self._legend(*pair)]
+        self.domain, legends = Domain(), []
+        for entry in entries:
+            self.domain.append(lists.dimension(entry, self.attachment, room))
+            legends += self._legend(entry, self.domain[-1])
         self.delta = ratio(self.privacy["delta"]) if "delta" in self.privacy else None
         self._about()
         self._data(self.toml.get("data", {}), entries)
@@ -123,9 +112,11 @@ class Spec:
         texts = {"delimiter", "quote", "columns", "encoding", "decimal", "thousands"} & set(said)
         sound = {"csv": True, "parquet": not texts, "-": get("path") == "-"}.get(get("format", ending), False)
         sound &= get("delimiter", ",") != get("quote", '"') and get("decimal", ".") != get("thousands")
-        used = {entry.get("column", entry["name"]) for entry in entries}
+        used, order = {entry.get("column", entry["name"]) for entry in entries}, []
         if self.privacy["unit"] != "row":
-            used |= {self.unit["column"], *listed(self.unit.get("order", []))}
+            order = listed(self.unit.get("order", []))
+            used |= {self.unit["column"], *order}
+        sound &= len(set(order)) == len(order) <= 8
         sound &= columns is None or len(set(columns)) == len(columns) and used <= set(columns)
         labels = {a for entry in entries for a in entry.get("categories", []) if a != entry.get("missing")}
         must(sound and not labels & set(get("empty", [])), "the data is told as none can be")
@@ -140,7 +131,7 @@ class Spec:
         pure = "epsilon" in self.privacy and self.delta is None and not self.release.projection
         same("δ is", said.get("approximate", {}).get("delta"), None if pure else delta)
         cut, copies = self.release.truncation, self.release.copies
-        told = scale_within(plan, self.privacy.get("measure_truncation", False))
+        told = cost.scale_within(plan, self.privacy.get("measure_truncation", False))
         same("the count of cut units is", (copies.truncation if copies else cut[0]) if cut else 0, told)
         if not self.release.projection:
             same("the noise is", plan.noise, "laplace" if pure else "gaussian")
@@ -151,6 +142,7 @@ class Spec:
         if copies is None:
             return must(self._is(self.privacy, self.held.budget), "the budget is not what the spec says")
         same("the recipients' mode is", copies.mode, mode.get("mode", "nested"))
+        must(copies.mode == "shifted" or set(mode) <= {"mode"}, "nested copies have no centres")
         centres = mode.get("centres", [0, 2 * mode.get("mean", 0)])
         same("the centres are", [copies.mean - copies.spread, copies.mean + copies.spread], centres)
         same("the mean of centres is", copies.mean, mode.get("mean", copies.mean))
@@ -242,18 +234,27 @@ class Spec:
         same(f"halves of {dimension.name} are", level.bounds, lists.together(finer.bounds, above, len(level)))
 
     def _asked(self, table, ask):
-        """What an `ask` asks of a table, by dimension."""
-        asked = ((d, self.domain[d].levels[at], word) for key, word in ask.items() for d, at in table
-                 if key in (self.domain[d].name, self.domain[d].called(at)) and word != "cells")
-        return {d: lists.stretches(own, word) if isinstance(word, list) else word for d, own, word in asked}
+        """What an `ask` asks of a table, by dimension, at the table's own level."""
+        levels, asked, names = dict(table), {}, [dimension.name for dimension in self.domain]
+        for key, word in ask.items():
+            d, at = self.domain.column(key)
+            own = levels.get(d, at)
+            must(d not in asked and (key in names or own == at), f"{key} cannot be asked of a table")
+            asked[d] = lists.stretches(self.domain[d].levels[own], word) if isinstance(word, list) else word
+        return {d: word for d, word in asked.items() if d in levels and word != "cells"}
 
     def _expanded(self, room):
         """Every entry with every table that it asks for; of those there are so many at most. A dimension
         whose total is asked for is in none."""
         left = 5_000_000
         for entry in self.toml.get("table", []):
+            summed, each = entry.get("sum", []), [entry.get("weight", 1), entry.get("margin", {})]
+            told = {*summed, *["count"] * entry.get("count", True)}
+            sound = len(set(summed)) == len(summed) and told and (not summed or isinstance(each[1], dict))
+            sound = sound and all(told >= set(one) for one in each if isinstance(one, dict))
+            must(sound, "a table has sums, weights or margins that none can have")
             names = entry.get("of", entry.get("among", [dimension.name for dimension in self.domain]))
-            among = [self.domain.column(name) for name in names]
+            among = sorted(self.domain.column(name) for name in names)
             most = entry.get("every", entry.get("up_to", len(among)))
             must(most <= len(among) == len(dict(among)), "a table has too many dimensions, or one twice")
             least, asked = 0 if "up_to" in entry else most, self._asked(among, entry.get("ask", {}))
@@ -266,20 +267,30 @@ class Spec:
 
     def _tables(self, strategy):
         release = self.release
-        same("the empty cells are", release.zeros, [entry["where"] for entry in self.toml.get("zero", [])])
+        zeros = list(dict.fromkeys(entry["where"] for entry in self.toml.get("zero", [])))
+        same("the empty cells are", [*map(bare, release.zeros)], [*map(bare, zeros)])
+        own = [asked for asked in release.rows.asked.values() if isinstance(asked, str)]
+        known = {*zeros, *(entry["sql"] for entry in self.toml.get("query", []))}
+        self.left += ["names in quotes"] * (not known.issuperset([*release.zeros, *own]))
         same("the budget rule is", release.plan.rule, strategy.get("budgets", "optimal"))
         if strategy.get("measure", "auto") != "auto":
             same("the strategy is", release.plan.strategy, strategy["measure"])
+        given, rows = strategy.get("measure") == "given", strategy.get("rows")
+        same("it has shares or not", "shares" in strategy, given)
+        margins = any("margin" in one for kind in ("table", "query") for one in self.toml.get(kind, []))
+        must(margins or strategy.get("objective") != "targets", "the spec has targets without a margin")
+        must(rows or release.plan.strategy != "matrix" or "asked" in self.toml, "the spec has no rows")
+        must(not rows or strategy.get("measure") != "together", "the spec has rows beside `together`")
         self._numbers()
         for channel in release.channels:
             if not channel.moved and (channel.plan.workload or channel.plan.blocks):
                 self._blocks(strategy.get("shares", []), channel)
-        if "rows" in strategy:
-            self._rows(strategy["rows"])
+        if rows:
+            self._rows(rows)
         if "asked" in self.toml:
             self.left.append("the questions that are measured themselves")
             return
-        wanted, reasons, expected = {}, {}, strategy.get("expected")
+        wanted, reasons, exact, self.first, expected = {}, {}, {}, {}, strategy.get("expected")
         same("what is expected is", expected is not None, strategy.get("objective") == "relative")
         told = expected and self._expected(**expected)
         room = min(262_144, 1024 + max(len(channel.plan.workload) for channel in release.channels))
@@ -288,22 +299,25 @@ class Spec:
             asked = self._asked(table, entry.get("ask", {}))
             key = (self.domain.name_of(table), repr(sorted(asked.items())))
             times = self._factor(table, told[key[0]]) if expected else 1
-            self._wanted(entry, wanted.setdefault(key, {}), times)
+            self._wanted(entry, key, wanted.setdefault(key, {}), times)
             if entry.get("exact"):
-                for name in [None, *entry.get("sum", []), *[self.weight] * bool(self.weight)]:
-                    reasons.setdefault(f"sums of {name} by {key[0]}" if name else key[0], entry["reason"])
+                reasons.setdefault(key[0], entry["reason"])
+                for name in {None, *entry.get("sum", []), self.weight}:
+                    exact.setdefault(name, {}).setdefault(key[0])
         summed = {name for weights in wanted.values() for name in weights} - {None}
         same("the numbers are", {one.of["name"] for one in release.channels[1:]}, summed)
         for entry in self.toml.get("query", []):
-            wanted[words(entry["sql"])] = {None: ratio(entry.get("weight", 1))}
+            self._wanted(entry, key := bare(entry["sql"]), wanted.setdefault(key, {}), 1)
         weighed = not summed or strategy.get("objective", "total") in ("total", "relative")
         if not weighed:
             self.left.append("weights of tables that are planned for the worst cell or for margins of sums")
         for channel in release.channels:
             if not channel.moved:
                 self._workload(channel, wanted, weighed)
-        declared = self.manifest["declared"]["invariants"]
-        same("the exact tables are", dict(text.split(": ", 1) for text in declared), reasons)
+        told = [(f"{one} by " * bool(one.of), exact.get(one.of and one.of["name"], {}))
+                for one in release.channels if one.subject in ("rows", "sums")]
+        told = [f"{of}{table}: {reasons[table]}" for of, tables in told for table in tables]
+        same("the exact tables are", self.manifest["declared"]["invariants"], told)
 
     def _expected(self, file, floor):
         """By table what an attachment says is expected of its cells; its first line says what that is."""
@@ -323,8 +337,9 @@ class Spec:
         mean = np.cumsum(1 / np.maximum(each, float(self.floor)))[-1] / len(each)
         return Fraction(f"{mean:.{min(8 - math.floor(math.log10(mean)), 30)}f}")
 
-    def _wanted(self, entry, found, times):
-        """By number, and nothing for rows, the largest weight that a table is asked for with."""
+    def _wanted(self, entry, key, found, times):
+        """By number, and nothing for rows, the largest weight that a table is asked for with; and in which
+        order tables come."""
         each = entry.get("weight", 1)
         weight = lambda name: ratio(each.get(name, 1) if isinstance(each, dict) else each)
         asked = [(name, weight(name)) for name in entry.get("sum", [])]
@@ -333,33 +348,37 @@ class Spec:
             asked += [(self.weight, count), (None, count * rows)] if self.weight else [(None, count)]
         for name, weight in asked:
             found[name] = max(weight, found.get(name, 0))
+            self.first.setdefault((key, name), len(self.first))
 
     def _workload(self, channel, wanted, weighed):
         """The tables that a channel is asked for, and their weights where the least total is looked for."""
-        expected, sealed, name = {}, {}, channel.of and channel.of["name"]
+        expected, sealed, name = [], [], channel.of and channel.of["name"]
         # Around 0 a sum needs no count; the rows with a value are counted for their own sake, too.
         shares = {None: 1} | {one: beside for one, (_, _, beside) in self.shares.items() if beside}
         if name:
             shares = {name: self.shares[name][not channel.summed] or 1}
         for key, weights in wanted.items():
-            if shares.keys() & weights:
-                expected[key] = sum(weight * shares.get(name, 0) for name, weight in weights.items())
+            if own := shares.keys() & weights:
+                weight = sum(weight * shares.get(name, 0) for name, weight in weights.items())
+                first = min(([*shares].index(name), self.first[key, name]) for name in own)
+                expected.append((first, key, weight))
         for number, (table, weight) in enumerate(channel.plan.workload):
             ask, name = channel.asked.get(number, {}), self.release.domain.name_of(table)
-            key = words(ask) if isinstance(ask, str) else (name, repr(sorted(ask.items())))
-            sealed[key] = weight
+            key = bare(ask) if isinstance(ask, str) else (name, repr(sorted(ask.items())))
+            sealed.append((key, weight))
             if isinstance(ask, str):
                 self._told(ask, name)
-        if not weighed:
-            sealed, expected = dict.fromkeys(sealed), dict.fromkeys(expected)
-        same(f"the tables of {channel} are", sealed, expected)
-        same(f"the number of tables of {channel} is", len(channel.plan.workload), len(expected))
+        expected = [pair for _, *pair in sorted(expected, key=lambda one: one[0])]
+        same(f"the tables of {channel} are", [key for key, _ in sealed], [key for key, _ in expected])
+        same(f"the weights of {channel} are", [*map(list, sealed * weighed)], expected * weighed)
 
     def _numbers(self):
         """The numbers and the weight of rows, as the spec has them. Of each the parts of a sum's weight that
         its own channel has, that the rows with a value have, and that the counts of all rows have."""
         entries, weights = self.toml.get("amount", []), self.toml.get("weights")
         plan, self.shares = self.held, {}
+        few = all(len(listed(entry.get("column", ""))) <= 4 for entry in entries)
+        must(few and (weights or not any("weighted" in entry for entry in entries)), "a number is none")
         names = [entry["name"].lower() for entry in entries]
         taken = [*self.domain.columns(), *(f"{dimension.name}.total" for dimension in self.domain)]
         free = len({*names}) == len(names) and not {*names} & {*map(str.lower, taken)}
@@ -367,10 +386,12 @@ class Spec:
         entries = [{"weighing": "weighted" if weights and entry.get("weighted", True) else None, **entry}
                    for entry in entries]
         if weights:
-            entries.append({"name": weights["column"], "low": 0, "weighing": "weight", **weights})
-        self.weight = entries[-1]["name"] if weights else None
-        numbers = {entry["name"] for entry in entries}
-        same("the numbers are", {channel.of["name"] for channel in self.release.channels[1:]}, numbers)
+            entries.insert(0, {"name": weights["column"], "low": 0, "weighing": "weight", **weights})
+        self.weight = entries[0]["name"] if weights else None
+        numbers, held = [entry["name"] for entry in entries], self.release.channels[1:]
+        same("the numbers are", {channel.of["name"] for channel in held}, {*numbers})
+        order = [(numbers.index(one.of["name"]), sections.SUBJECTS.index(one.subject)) for one in held]
+        same("the order of sums is", order, sorted(order))
         times = plan.max_rows**plan.power * (2 if plan.neighbours == "substitute" else 1)
         for entry in entries:
             name, low, high = entry["name"], ratio(entry["low"]), ratio(entry["high"])
@@ -385,7 +406,7 @@ class Spec:
             same(f"{sums} are", found, [told.get(key) for key in keys + sizes])
             ends = (self.release.of(name, f"rows moved to {end}") for end in ("low", "high"))
             scales = [end.plan.blocks[0].scale if end else 0 for end in ends]
-            wanted = [times * scale_within(plan, entry.get("measure_clamping", False))] * 2
+            wanted = [times * cost.scale_within(plan, entry.get("measure_clamping", False))] * 2
             squares = self.release.of(name, "sums of squares") is not None
             same(f"what is measured of {name} is", [scales, squares], [wanted, entry.get("square", False)])
             most = 2 * max(abs(low), abs(high))
@@ -407,7 +428,7 @@ class Spec:
         used = not parts or strategy == "bases" or all(plan.told(one) == one for one, _ in plan.workload)
         must(sound and used, "blocks or levels in use are not those of the strategy")
         even = plan.rule == "uniform" and strategy not in ("tables", "given", "together")
-        must(not even or alike([*spread(plan)]), "the shares are not equal")
+        must(not even or alike([*blocks.spread(plan)]), "the shares are not equal")
         exact, found = Tables(table for table, _ in channel.exact), [block.table for block in plan.blocks]
         asked = {table for table, _ in plan.workload if not exact.tell(table)}
         # The coarsest table that tells all of these.
@@ -417,6 +438,7 @@ class Spec:
         wanted = channel.needed() if parts else wanted.get(strategy, found)
         same("what is measured is", sorted(found), sorted(wanted))
         sound = strategy not in ("hierarchy", "cluster") or all(map(Tables([join]).tell, found))
+        sound &= len(of) == len(said) and (not said or sum(of.values()) == 1)
         sound &= strategy != "given" or alike([block.scale * of[block.table] for block in plan.blocks])
         must(sound, "a table tells more than all that are asked for, or shares are not what the spec says")
 
@@ -430,25 +452,38 @@ class Spec:
 
     def _rows(self, entry):
         """Rows that the spec brings are those that are measured, in whatever order."""
-        table, file, found = self.domain.name_of(map(self.domain.column, entry["of"])), entry["file"], []
-        rows = map(enumerate, self.attachment(file)) if file.endswith(".csv") else self._coordinates(file)
-        expected = [[(cell, float(factor)) for cell, factor in row if float(factor)] for row in rows]
+        table, file, found = [*map(self.domain.column, entry["of"])], entry["file"], []
+        cells = self.domain.cells(table) if len(dict(table)) == len(table) else 0
+        rows = self._lines(file, cells) if file.endswith(".csv") else self._coordinates(file, cells)
+        expected = [[(cell, factor) for cell, factor in row if factor] for row in rows]
+        whole = all(-1 << 31 <= factor < 1 << 31 and factor % 1 == 0 for row in expected for _, factor in row)
+        must(whole and all(expected), f"{file} has a row of nothing, or factors that are none")
         for block in self.held.blocks if self.held.strategy == "matrix" else []:
-            same("the table under rows is", self.release.domain.name_of(block.table), table)
+            held = self.release.domain.name_of(block.table)
+            same("the table under rows is", held, self.domain.name_of(table))
             found += block.rows
         must(not found or sorted(found) == sorted(expected), "the rows that are measured are not the spec's")
 
-    def _coordinates(self, file):
+    def _lines(self, file, cells):
+        """The rows of lines of factors."""
+        lines = self._text(file).removeprefix("\ufeff").splitlines()
+        rows = [list(map(int, line.split(","))) for line in lines if line.strip()]
+        must({len(row) for row in rows} == {cells}, f"{file} has another number of columns than {cells}")
+        return map(enumerate, rows)
+
+    def _coordinates(self, file, cells):
         """The rows of a Matrix Market file."""
         head, *lines = self._text(file).splitlines()
         kind = re.fullmatch("%%matrixmarket matrix coordinate [a-z]+ general", " ".join(head.lower().split()))
         must(kind, f"{file} is no list of coordinates")
-        (many, *_), *entries = (line.split() for line in lines if line.strip() and not line.startswith("%"))
+        lines = [line.split() for line in lines if line.strip() and not line.startswith("%")]
+        (many, columns, *_), *entries = lines
         rows = {}
         for row, cell, *factor in entries:
-            rows.setdefault(int(row), {})[int(cell) - 1] = factor[0] if factor else 1
+            rows.setdefault(int(row), {})[int(cell) - 1] = Fraction(factor[0]) if factor else 1
         once = len(entries) == sum(map(len, rows.values()))
-        must(once and len(rows) == int(many), f"{file} has an entry twice, or other rows than it says")
+        inside = all(0 <= cell < cells == int(columns) for row in rows.values() for cell in row)
+        must(once and inside and len(rows) == int(many), f"{file} has other entries than it may")
         return [sorted(row.items()) for row in rows.values()]
 
     def _projection(self, said):
@@ -461,8 +496,9 @@ class Spec:
             same(f"the projection's {name} is", getattr(held, name), said.get(name, value))
         same("the projection's failure is", held.failure, ratio(said.get("failure", "0.01")))
         names = [dimension.name for dimension in self.domain]
-        key = [names.index(name) for name in said.get("of", names)]
+        key = sorted(names.index(name) for name in said.get("of", names))
         same("the key is", held.key, [(d, int(len(self.domain[d].levels) == 1)) for d in key])
+        project.designed(held, cost.Cost(self.release).each[0][0], self.privacy.get("epsilon"), self.delta)
         if "rows" not in said:
             self.left.append("the number of sums")
         elif held.kind == "dense":

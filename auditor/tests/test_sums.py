@@ -53,9 +53,11 @@ def test_wide_values(width):
     values = [-most, most - 1, 0, -1, most // 3]
     coded = sum((2 * v if v >= 0 else -2 * v - 1) << width * at for at, v in enumerate(values))
     data = coded.to_bytes((width * len(values) + 7) // 8, "little")
-    assert [int(v) for v in Wire(bytes([width]) + data, "list").packed(len(values))] == values
+    assert [int(v) for v in Wire(bytes([width]) + data, "list").packed(len(values), 127)] == values
     with pytest.raises(Refused):
-        Wire(bytes([128]) + bytes(200), "list").packed(len(values))
+        Wire(bytes([128]) + bytes(200), "list").packed(len(values), 127)
+    with pytest.raises(Refused):
+        Wire(bytes([65]) + bytes(200), "list").packed(len(values))
 
 
 SPEC = """name = "wide"

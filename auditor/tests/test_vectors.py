@@ -74,7 +74,7 @@ LIES = [
     ("v1-base", 3, b'measure = "base"', b'measure = "queries"', "the strategy is not what the spec says"),
     ("v2-amount", 3, b"step             = 0.5", b"step             = 5", "sums of pay are not what the spec says"),
     ("v2-amount", 3, b"square           = true", b"square           = false", "what is measured of pay is not what the spec says"),
-    ("v2-amount", 3, b'sum = ["pay"]', b'weight = 2\nsum = ["pay"]', "the tables of rows are not what the spec says"),
+    ("v2-amount", 3, b'sum = ["pay"]', b'weight = 2\nsum = ["pay"]', "the weights of rows are not what the spec says"),
     ("v2-amount", 3, b'unit             = "EUR"', b'unit             = "USD"', "sums of pay are not what the spec says"),
     ("v2-sketch", 3, b"rows     = 1024", b"rows     = 4096", "the number of sums is not what the spec says"),
 ]
