@@ -166,7 +166,10 @@ impl Tree {
             let mut check = self.cargo("check");
             let mut test = self.cargo("test");
             match &self.alone {
-                Some(package) => (check.args(["-p", package, "--lib"]), test.args(["-p", package, "--lib"])),
+                Some(package) => (
+                    check.args(["-p", package, "--lib", "--all-features"]),
+                    test.args(["-p", package, "--lib", "--all-features"]),
+                ),
                 None => (check.args(PACKAGES).arg("--keep-going"), test.args(PACKAGES).args(TESTS)),
             };
             let mut out = check.output().expect("cargo runs");
