@@ -287,12 +287,12 @@ mod tests {
     /// On a grid of our own a noise is moved by half a cell, and one that is taken for normal by a step of its own, too.
     #[test]
     fn moves_are_counted() {
-        for (variance, own) in [(4e8, 3.0), (1e4, 0.0)] {
-            let groups = [group(1.5, 3, NoiseLaw::DiscreteGaussian { variance })];
+        for (variance, own) in [(4e8, 5.0), (1e4, 0.0)] {
+            let groups = [group(2.5, 3, NoiseLaw::DiscreteGaussian { variance })];
             let mass = Mass::new(&groups, None, 1e-6);
             let range = mass.step + own;
             let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-12;
-            assert!(near(mass.step, 1.5 * (3.0 * variance).sqrt() / CELLS_PER_SIGMA), "{}", mass.step);
+            assert!(near(mass.step, 2.5 * (3.0 * variance).sqrt() / CELLS_PER_SIGMA), "{}", mass.step);
             assert!(
                 near(mass.moved_max, 1.5 * range) && near(mass.moved_sqr, 3.0 * range * range),
                 "{variance}"

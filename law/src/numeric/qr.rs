@@ -197,7 +197,7 @@ mod tests {
         let (mut dice, n) = (Dice::new(2), 12);
         let a: Vec<f64> = (0..n)
             .flat_map(|j| (0..20).map(move |_| j))
-            .map(|j| 1.0 + 1e-10 * f64::from(1 << (5 * j % n)) * (dice.unit() - 0.5))
+            .map(|j| 1.0 + 1e-11 * f64::from(1 << (5 * j % n)) * (dice.unit() - 0.5))
             .collect();
         // In every unit.
         for unit in [2f64.powi(-30), 1.0, 2f64.powi(30)] {
