@@ -285,7 +285,8 @@ ASKED = '[[query]]\nsql = "SELECT age, COUNT(*) FROM x WHERE age < 3 GROUP BY ag
 def test_another_text_of_a_question(tmp_path):
     (path,) = released(tmp_path / "made", ROW.format("codes = 8") + ASKED.format(2))
     blank = section(10, lambda body: body.replace(b"COUNT(*) FROM", b"COUNT(*)\nFROM"))
-    assert judged(forged(path, blank, tmp_path)) == ("spec", "spec")
+    for lie in (blank, sealed("SELECT age", 'SELECT \\"age\\"')):
+        assert judged(forged(path, lie, tmp_path)) == ("spec", "spec")
 
 
 def test_a_key_that_everybody_can_sign_for(honest, tmp_path, monkeypatch):
@@ -327,7 +328,7 @@ MADE = {
     "a δ that no double is": ("verified", ROW.format("codes = 8").replace("rho = 1", "epsilon = 1\ndelta = 1e-23")),
     "an empty cell twice": ("verified", CALLED.replace("SEX", "sex").replace('column = "sex"\n', "") + 2 * ZERO.format("", "")),
     "a name in other capitals": ("verified", CALLED + ZERO.format("", "")),
-    "a name that is put in quotes": ("whole", CALLED.replace("SEX", "my sex") + ZERO.format("my ", "")),
+    "a name that is put in quotes": ("verified", CALLED.replace("SEX", "my sex") + ZERO.format("my ", "")),
     "a comment": ("whole", CALLED + ZERO.format("", " /* none */")),
     "a number before a sign": ("whole", CALLED + ZERO.format("", " AND 1 = 1")),
     "a truth": ("whole", CALLED + ZERO.format("TRUE AND ", "")),
