@@ -63,13 +63,16 @@ pub(super) fn from_rows<S: Source>(evaluator: &Evaluator<S>, plan: &Plan) -> Res
     let (recovery, channel) = (evaluator.recovery(), plan.rows());
     let rows = |block: &Block| if let Block::Rows(rows) = block { rows.rows.len() } else { 0 };
     let rows: usize = channel.measurements.iter().map(|m| rows(&m.block)).sum();
+    if rows == 0 {
+        return Ok(());
+    }
     let cube = recovery.cube();
     let mut left = MOST_STEPS;
     let mut spend = |questions: usize| {
         let steps = rows.saturating_mul(rows).saturating_mul(questions);
         left.checked_sub(steps).map(|rest| left = rest).ok_or(Open::Many)
     };
-    for table in channel.workload.iter().filter(|_| rows > 0) {
+    for table in &channel.workload {
         spend(1)?;
         if recovery.table(&table.cuboid).is_ok() {
             continue;

@@ -542,9 +542,9 @@ fn is_as_charged(
 
 /// Why a list of keys does not let a release hold, though a line of the ledger does.
 fn distrusted(trusted: Option<&Trusted>, release: &Release) -> Option<String> {
-    let manifest = release.manifest();
+    let (trusted, manifest) = (trusted?, release.manifest());
     match release.blake3() {
-        Ok(hash) => trusted?.holds(&manifest.signer.public_key, &manifest.created, Some(&hash)).err(),
+        Ok(hash) => trusted.holds(&manifest.signer.public_key, &manifest.created, Some(&hash)).err(),
         Err(e) => Some(format!("the file cannot be read: {e}")),
     }
 }

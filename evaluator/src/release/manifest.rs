@@ -501,6 +501,11 @@ pub(super) fn hex(hash: &[u8; 32]) -> String {
     blake3::Hash::from_bytes(*hash).to_hex().to_string()
 }
 
+/// Whether a text is so many hexadecimal digits, with small letters: of 64 a BLAKE3 hash.
+pub fn is_hex(text: &str, digits: usize) -> bool {
+    text.len() == digits && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 /// Whether a text is a day of the calendar, `YYYY-MM-DD`.
 pub fn is_day(text: &str) -> bool {
     let b = text.as_bytes();

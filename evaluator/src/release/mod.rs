@@ -72,7 +72,7 @@ pub use self::{
     manifest::{
         About, Account, AccountName, Accounting, Amount, Approximate, Currency, Dataset, LISTED_MEASUREMENTS,
         Manifest, ManifestInput, Privacy, ProjectionSummary, RecipientSummary, SignerKind, Without,
-        file_name, is_day, is_name,
+        file_name, is_day, is_hex, is_name,
     },
     reader::Release,
     signature::{is_not_private_key, public_key_text},

@@ -5,7 +5,7 @@
 //! signature of its bytes. A newer list takes the place of an older one without a question to the reader; another `list.pub` never does.
 
 use super::verify::sidecar_path;
-use super::{MAX_SIGNATURE, Release, ReleaseError, SigningKey, is_day, signature};
+use super::{MAX_SIGNATURE, Release, ReleaseError, SigningKey, is_day, is_hex, signature};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -75,8 +75,6 @@ impl KeyList {
     /// Its rules; `owner` signs it.
     pub fn sound(&self, owner: &str) -> Result<(), String> {
         let day = |day: &Option<String>| day.as_deref().is_none_or(is_day);
-        let hash =
-            |text: &String| text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
         if self.format != 1 {
             return Err("it is of a later format".into());
         }
@@ -94,7 +92,7 @@ impl KeyList {
             if !day(&listed.until) || !day(&listed.revoked) {
                 return Err("a day is not written YYYY-MM-DD".into());
             }
-            if !listed.still.iter().all(hash) {
+            if !listed.still.iter().all(|hash| is_hex(hash, 64)) {
                 return Err(
                     "a file that still holds is not named by its BLAKE3 hash, 64 digits of 0-9 and a-f"
                         .into(),

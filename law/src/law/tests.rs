@@ -3,10 +3,10 @@
 use super::noise::{gaussian_variance, laplace_variance};
 use super::*;
 
-fn dg(variance: f64) -> NoiseLaw {
+pub(super) fn dg(variance: f64) -> NoiseLaw {
     NoiseLaw::DiscreteGaussian { variance }
 }
-fn dl(scale: f64) -> NoiseLaw {
+pub(super) fn dl(scale: f64) -> NoiseLaw {
     NoiseLaw::DiscreteLaplace { scale }
 }
 fn lap(scale: f64) -> NoiseLaw {
@@ -15,7 +15,7 @@ fn lap(scale: f64) -> NoiseLaw {
 fn gauss(variance: f64) -> NoiseLaw {
     NoiseLaw::Gaussian { variance }
 }
-fn law(terms: &[(f64, u64, NoiseLaw)]) -> ErrorLaw {
+pub(super) fn law(terms: &[(f64, u64, NoiseLaw)]) -> ErrorLaw {
     ErrorLaw::new(
         terms.iter().map(|&(coefficient, copies, noise)| Term { coefficient, copies, noise }).collect(),
     )

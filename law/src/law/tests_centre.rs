@@ -1,11 +1,7 @@
 //! A uniform law beside others: a secret centre. Against enumeration, simulation and the other engines.
 
+use super::tests::law;
 use super::*;
-
-fn law(terms: &[(f64, u64, NoiseLaw)]) -> ErrorLaw {
-    let term = |&(coefficient, copies, noise): &(f64, u64, NoiseLaw)| Term { coefficient, copies, noise };
-    ErrorLaw::new(terms.iter().map(term).collect()).unwrap()
-}
 
 /// `P(E + aμ > x)` by enumeration: the masses of each kind of noise, and of the centre, over all their values.
 fn enumerated(terms: &[(f64, u64, NoiseLaw)], a: f64, reach: f64, x: f64) -> f64 {

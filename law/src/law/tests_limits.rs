@@ -1,20 +1,8 @@
 //! What happens at limits: exact meets, allowances that are hardly ever used up, points that are no numbers, units of all sizes.
 
+use super::tests::{dg, dl, law};
 use super::*;
 use std::f64::consts::{PI, SQRT_2};
-
-fn dg(variance: f64) -> NoiseLaw {
-    NoiseLaw::DiscreteGaussian { variance }
-}
-
-fn dl(scale: f64) -> NoiseLaw {
-    NoiseLaw::DiscreteLaplace { scale }
-}
-
-fn law(terms: &[(f64, u64, NoiseLaw)]) -> ErrorLaw {
-    let term = |&(coefficient, copies, noise): &(f64, u64, NoiseLaw)| Term { coefficient, copies, noise };
-    ErrorLaw::new(terms.iter().map(term).collect()).unwrap()
-}
 
 #[test]
 fn methods_refuse_what_takes_too_long() {
