@@ -17,7 +17,7 @@ use crate::exact::Rational;
 use crate::plan::Neighbours;
 
 /// The squared sensitivity `N C²` of all integers together; `None` on overflow.
-pub fn sensitivity_squared(design: &Design) -> Option<Rational> {
+pub(crate) fn sensitivity_squared(design: &Design) -> Option<Rational> {
     let change =
         u128::from(design.max_rows) * if design.neighbours == Neighbours::Substitute { 2 } else { 1 };
     Some(Rational::whole(change.checked_mul(change)?.checked_mul(design.shape.column().into())?))

@@ -121,10 +121,10 @@ fn sensitivity_is_exact() {
             changed[0] = new;
             assert!(norm(&exact(&p, &changed), &before) <= 4 * column_norm);
         }
-        assert_eq!(
-            crate::projection::cost::sensitivity_squared(&p.design),
-            Some(Rational::whole(column_norm as u128))
-        );
+        // Of Gaussian noise, whose scale is σ².
+        let twice = p.design.scale.checked_mul(Rational::whole(2)).unwrap();
+        let cost = Rational::whole(column_norm as u128).checked_div(twice);
+        assert_eq!(crate::projection::cost::cost(&p.design), cost);
     }
 }
 
