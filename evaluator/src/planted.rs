@@ -20,6 +20,8 @@ pub enum Planted {
     NotNested,
     /// Units of several rows pay for one.
     OneRow,
+    /// Rows that lose their value of a number move no more than rows that change their cell.
+    LostValues,
     /// The second measurement is not charged.
     Forgotten,
     /// Sums of costs are rounded down.

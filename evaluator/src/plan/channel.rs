@@ -47,6 +47,10 @@ impl Subject {
     /// Whether a unit may add less than the most, and so change one cell alone: where it may own several rows it may own fewer, and a row
     /// that has a value of a number may be changed to one that has none.
     pub(crate) fn may_be_less(&self, max_rows: u32) -> bool {
+        #[cfg(feature = "faults")]
+        if planted::on(Planted::LostValues) && matches!(self, Subject::Valued(_)) {
+            return self.most(max_rows) > 1;
+        }
         match self {
             Subject::Rows => self.most(max_rows) > 1,
             Subject::CutUnits

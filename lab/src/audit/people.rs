@@ -9,8 +9,8 @@ pub(super) struct Domain {
     columns: Vec<String>,
     /// For each dimension its column, and for each finest node a cell that is coded as it.
     dimensions: Vec<(String, usize, Vec<String>)>,
-    /// For each amount its column, and its bounds; weights are at their largest wherever amounts are at an end.
-    amounts: Vec<(usize, f64, f64)>,
+    /// For each amount its column, its bounds, and whether its cells may be empty; weights are at their largest wherever amounts are at an end.
+    amounts: Vec<(usize, f64, f64, bool)>,
     /// Columns of products that are 1 in every row, and of weights, with the largest.
     ones: Vec<usize>,
     weights: Option<(usize, f64)>,
@@ -32,10 +32,13 @@ pub(super) enum Size {
     Middle,
     High,
     Beyond,
+    /// No value, of amounts that may have none; the others are at their least.
+    Missing,
 }
 
 impl Size {
-    pub(super) const ALL: [Size; 5] = [Size::High, Size::Beyond, Size::Below, Size::Low, Size::Middle];
+    pub(super) const ALL: [Size; 6] =
+        [Size::High, Size::Beyond, Size::Below, Size::Low, Size::Middle, Size::Missing];
 }
 
 /// A row: for each dimension a finest node, and how large its amounts are.
@@ -89,7 +92,9 @@ impl Domain {
             let factors = entry.get("column").and_then(Value::as_array);
             let mut factors = factors.into_iter().flatten().filter_map(Value::as_str);
             let first = factors.next().map(str::to_owned).or_else(|| named(entry)).unwrap_or_default();
-            amounts.push((column(&first), bound("low"), bound("high")));
+            let missing = entry.get("missing").and_then(Value::as_str);
+            let may_miss = matches!(missing, Some("skip" | "zero"));
+            amounts.push((column(&first), bound("low"), bound("high"), may_miss));
             ones.extend(factors.map(&mut column));
         }
         ones.retain(|one| amounts.iter().all(|(column, ..)| column != one));
@@ -141,17 +146,20 @@ impl Domain {
                 self.ones.iter().for_each(|&column| cells[column] = "1".into());
                 if let Some((column, high)) = self.weights {
                     cells[column] = match row.size {
-                        Size::Low | Size::High => high,
+                        Size::Low | Size::High | Size::Missing => high,
                         Size::Middle => 0.5 * high,
                         Size::Below | Size::Beyond => 1000.0 * high,
                     }
                     .to_string();
                 }
-                for &(column, low, high) in &self.amounts {
+                for &(column, low, high, may_miss) in &self.amounts {
+                    if may_miss && row.size == Size::Missing {
+                        continue; // An empty cell.
+                    }
                     let far = 1000.0 * (high - low);
                     cells[column] = match row.size {
                         Size::Below => low - far,
-                        Size::Low => low,
+                        Size::Low | Size::Missing => low,
                         Size::Middle => 0.5 * (low + high),
                         Size::High => high,
                         Size::Beyond => high + far,
@@ -181,6 +189,7 @@ impl Domain {
                     Size::Middle => "in the middle",
                     Size::High => "at their largest",
                     Size::Beyond => "far beyond their bounds",
+                    Size::Missing => "not known",
                 };
                 names.push(format!("amounts {word}"));
             }

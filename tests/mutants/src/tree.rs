@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What the guarantee rests on: samplers, measuring, costs, laws, claims; ledger; audit.
-const CHANGED: [&str; 8] = [
+const CHANGED: [&str; 9] = [
     "law/src/",
     "src/secret/noise/",
     "src/secret/measure/",
     "evaluator/src/plan/cost.rs",
     "evaluator/src/plan/cost/",
+    "evaluator/src/plan/channel.rs",
     "evaluator/src/release/claims.rs",
     "src/ledger/",
     "src/audit/",

@@ -4,7 +4,7 @@
 //! errors. A claim of that much less is thus refuted nine times out of ten; each case tries one, which is still further off, and must be.
 
 use super::super::found::Findings;
-use super::{audited, spec};
+use super::{audited, heavy_total, spec};
 use margins::numeric::tries::tries;
 use margins::{Frame, Held, ReleaseOptions, Spec};
 use std::path::Path;
@@ -84,6 +84,8 @@ fn others() -> Vec<Case> {
         case("dense", &[ROW, RHO], "[projection]\nrows = 256\n", 0.85),
         case("sketch", &[ROW, RHO], "[projection]\nkind = \"sketch\"\nrows = 256\n", 0.95),
     ];
+    // A row that loses its value moves the total.
+    all.push(case("a heavy total", &[ROW, CHANGED, RHO], &heavy_total("10"), 0.85));
     let weights = "[weights]\ncolumn = \"w\"\nhigh = 40\n[[amount]]\nname = \"pay\"\ncolumn = [\"hours\", \"rate\"]\nlow = -100\nhigh = 1000\nstep = 10\n\
                    [[table]]\nof = [\"sex\"]\nsum = [\"pay\"]\n";
     for budget in [RHO, EPSILON] {

@@ -12,6 +12,14 @@ use margins::cli::Failure;
 use margins::watch::Watch;
 use std::sync::atomic::AtomicU64;
 
+/// Components of sums of a number that some rows have not, the total of which matters so much more.
+fn heavy_total(weight: &str) -> String {
+    format!(
+        "[strategy]\nmeasure = \"residual\"\n[[amount]]\nname = \"income\"\nlow = 0\nhigh = 1000\nstep = 10\nmissing = \"skip\"\n\
+         [[table]]\nof = []\nsum = [\"income\"]\nweight = {weight}\n[[table]]\nof = [\"sex\"]\nsum = [\"income\"]\n"
+    )
+}
+
 /// A spec of made-up people, with a budget.
 fn spec(privacy: &str, rest: &str) -> Spec {
     let text = format!(

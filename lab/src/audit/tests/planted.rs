@@ -4,7 +4,7 @@
 //! mildest fault, noise a tenth too small, costs a quarter more under Gaussian noise and a ninth under Laplace noise: it has audits of more releases.
 
 use super::super::found::Findings;
-use super::{audited, spec};
+use super::{audited, heavy_total, spec};
 use crate::audit::found::{Effort, audit};
 use crate::audit::samples::Seeds;
 use margins::Spec;
@@ -68,6 +68,13 @@ fn one_row_is_charged_instead_of_three() {
     let unit = "unit = { column = \"who\", max_rows = 3 }\n";
     caught(Planted::OneRow, &spec(&format!("{unit}{RHO}"), TWO), tries(230, 1000));
     caught(Planted::OneRow, &spec(&format!("{unit}{EPSILON}"), TWO), tries(200, 1000));
+}
+
+#[test]
+fn values_that_go_are_not_charged() {
+    let spec = spec(&format!("{ROW}neighbours = \"substitute\"\n{RHO}"), &heavy_total("1e5"));
+    let found = caught(Planted::LostValues, &spec, tries(200, 1000));
+    assert!([&found.pair.0, &found.pair.1].iter().any(|one| one.contains("not known")), "{found:?}");
 }
 
 #[test]
