@@ -7,6 +7,7 @@ use crate::answer::keys::Questions;
 use crate::cube::{Cube, Filter, Frame, Integers};
 use crate::plan::cost;
 use crate::plan::{Apart, Block, Losses, Plan, Subject};
+use crate::preview::price;
 use crate::projection::answer::Estimator;
 use crate::projection::{Projection, cost::cost as projection_cost};
 use crate::recover::Recovery;
@@ -143,30 +144,32 @@ impl Content {
                     _ => format!("beyond {high}"),
                 };
                 let both = cost.and_then(|cost| cost.of_ends(plan, quantity));
-                let (scale, price) = both
+                let (scale, cost) = both
                     .map_or((String::new(), f64::NAN), |(scale, cost)| (scale.to_string(), cost.to_f64()));
                 let detail = format!(
-                    "{} values of {} were {side} (one noisy integer of scale {scale}; both ends take {price:.9} of the cost)",
+                    "{} values of {} were {side} (one noisy integer of scale {scale}; both ends take {} of the cost)",
                     values.iter().flat_map(Integers::iter).sum::<i128>(),
-                    quantity.name
+                    quantity.name,
+                    price(cost)
                 );
                 audit.add(channel.subject.name(), Passed, detail);
                 continue;
             }
             if let Some(quantity) = channel.subject.quantity() {
-                let price: f64 = plan.numbers(&channel.subject).filter_map(alone).map(|p| p.to_f64()).sum();
+                let cost: f64 = plan.numbers(&channel.subject).filter_map(alone).map(|p| p.to_f64()).sum();
                 let count = values.iter().flat_map(Integers::iter).count();
                 let detail =
-                    format!("{count} noisy integers, for {price:.9} of the cost. {}", quantity.note());
+                    format!("{count} noisy integers, for {} of the cost. {}", price(cost), quantity.note());
                 audit.add(channel.subject.name(), Passed, detail);
                 continue;
             }
             for ((i, m), values) in plan.numbers(&channel.subject).zip(&channel.measurements).zip(values) {
-                let price = alone(i).map_or(f64::NAN, |cost| cost.to_f64());
+                let cost = alone(i).map_or(f64::NAN, |cost| cost.to_f64());
                 let detail = format!(
-                    "{} units had more rows than count (one noisy integer of scale {}, for {price:.9} of the cost)",
+                    "{} units had more rows than count (one noisy integer of scale {}, for {} of the cost)",
                     values.iter().sum::<i128>(),
-                    m.scale
+                    m.scale,
+                    price(cost)
                 );
                 audit.add(channel.subject.name(), Passed, detail);
             }
@@ -233,9 +236,9 @@ fn account(audit: &mut Audit, manifest: &Manifest) {
     let cost = manifest.recipient.as_ref().map_or(manifest.privacy.cost, |r| r.joint_cost);
     if claims::charged(cost, of) == Some(account.charged) {
         let detail = format!(
-            "{symbol} = {:.9} for {whom}, in the ledger of `{}`{part}: what the cost comes to for one of them. Ask for that \
+            "{symbol} = {} for {whom}, in the ledger of `{}`{part}: what the cost comes to for one of them. Ask for that \
              ledger: margins ledger verify --release",
-            account.charged.amount.to_f64(),
+            price(account.charged.amount.to_f64()),
             name.id
         );
         audit.add("account", Passed, detail);

@@ -87,8 +87,8 @@ fn to_text(found: &Collusion) -> String {
     }
     if let Some(cost) = together(found) {
         out.push_str(&format!(
-            "\ntogether these copies cost {symbol} = {:.9}, all copies {symbol} = {}\n",
-            cost.to_f64(),
+            "\ntogether these copies cost {symbol} = {}, all copies {symbol} = {}\n",
+            output::spent(cost),
             found.joint.amount.shown()
         ));
     }

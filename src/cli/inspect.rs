@@ -81,7 +81,7 @@ fn head(release: &Release) -> Result<String, Failure> {
         let all = &r.joint_cost;
         lines.add("recipient", &format!("{}: one of {} copies, {}", r.name, r.copies, r.mode));
         lines.add("", &r.note);
-        lines.add("", &format!("all copies: {} = {:.9}", all.currency.symbol(), all.amount.to_f64()));
+        lines.add("", &format!("all copies: {} = {}", all.currency.symbol(), output::spent(all.amount)));
         lines.add("centre", r.centre.as_deref().unwrap_or_default());
         lines.add("measuring", &r.measuring);
     }
@@ -113,7 +113,7 @@ fn privacy(release: &Release, lines: &mut Lines) -> Outcome {
     lines.add("privacy", &m.privacy.note);
     lines.add(
         "spent",
-        &format!("{} = {:.9} of {}", cost.currency.symbol(), cost.amount.to_f64(), budget.amount.shown()),
+        &format!("{} = {} of {}", cost.currency.symbol(), output::spent(cost.amount), budget.amount.shown()),
     );
     if let Some(a) = &m.privacy.approximate {
         lines.add("", &format!("ε = {} at δ = {}", a.epsilon, short(&a.delta)));

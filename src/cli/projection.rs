@@ -152,11 +152,11 @@ fn head(spec: &Spec, designed: &Designed) -> String {
         None => format!("assumes   ‖x‖² = {norm} for predictions; norm_bound declares another"),
     };
     format!(
-        "{}: {}\n\nspends    {} = {:.9} of {}{approximate}\nprotects  {unit} {neighbours}\n{left_out}key       {}\nmeasures  {}\nsigns     {}-wise independent, for {} queries with failure {}\nnoise     {noise}\nfile      about {} bytes\nanswers   up to {} cells a query\n{assumed}\n\n",
+        "{}: {}\n\nspends    {} = {} of {}{approximate}\nprotects  {unit} {neighbours}\n{left_out}key       {}\nmeasures  {}\nsigns     {}-wise independent, for {} queries with failure {}\nnoise     {noise}\nfile      about {} bytes\nanswers   up to {} cells a query\n{assumed}\n\n",
         spec.name,
         visible(&spec.title),
         currency.symbol(),
-        designed.cost.to_f64(),
+        output::spent(designed.cost),
         d.budget.shown(),
         key_names(spec, d).join(" × "),
         size_of(d.shape),

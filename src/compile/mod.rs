@@ -452,7 +452,8 @@ fn made(
         for (writer, input) in writers.into_iter().zip(inputs) {
             let sealed = writer.seal(input, options.key);
             // Where only the folder failed the file is there, too.
-            let named = files.len() + usize::from(matches!(sealed, Ok(_) | Err(SealError::Folder(_))));
+            let named = files.len()
+                + usize::from(matches!(sealed, Ok(_) | Err(SealError::Folder(_) | SealError::Beside(_))));
             if named > 0 {
                 watch.note(format!("{charged}; {}", kept(named, all, options.out)));
             }

@@ -39,6 +39,7 @@ pub(crate) use hash::is_hash;
 pub(crate) use spent::{Exact, Spent};
 
 use crate::exact::Rational;
+use crate::preview::price;
 use crate::release::{Currency, KeyError, SigningKey, canonical, parts};
 use crate::watch::Watch;
 use rand::TryRng;
@@ -164,7 +165,7 @@ fn left_text(left: &Rational, currency: Currency) -> String {
 /// An amount for people: exact where that is short.
 pub(crate) fn short(r: Rational) -> String {
     let text = r.to_string();
-    if text.len() <= 15 { text } else { format!("{:.9}", r.to_f64()) }
+    if text.len() <= 15 { text } else { price(r.to_f64()) }
 }
 
 /// Where the ledger of a dataset is unless a spec says otherwise: in the folder `ledger` of the working folder.

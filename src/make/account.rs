@@ -8,6 +8,7 @@ use crate::ledger::{
     Bound, Chain, Charge, Exact, Ledger, LedgerError, Spent, default_path,
     spent::{exact, rational},
 };
+use crate::preview::price;
 use crate::release::parts::folded;
 use crate::release::{Currency, Release, ReleaseError, claims};
 use crate::spec::{AccountSpec, Spec};
@@ -196,7 +197,7 @@ pub(crate) fn amount(r: Rational) -> String {
 
 /// The same of any length.
 fn long(x: &Exact) -> String {
-    rational(x).map_or_else(|| format!("{:.9}", x.to_f64().value()), amount)
+    rational(x).map_or_else(|| price(x.to_f64().value()), amount)
 }
 
 /// What has been spent in all: in pure ε where there is one, in ρ, and in ε at δ.

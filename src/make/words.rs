@@ -1,6 +1,7 @@
 //! Numbers for people.
 
 use crate::exact::Rational;
+use crate::preview::price;
 use crate::release::Currency;
 
 /// A currency's name, as manifests have it.
@@ -11,10 +12,9 @@ pub(crate) const fn currency(of: Currency) -> &'static str {
     }
 }
 
-/// What was spent: nine decimals, or nine digits of very little.
+/// What was spent.
 pub(crate) fn decimals(r: Rational) -> String {
-    let x = r.to_f64();
-    if x < 1e-4 { format!("{x:.8e}") } else { format!("{x:.9}") }
+    price(r.to_f64())
 }
 
 /// A text as one word for a shell: what is inside is not obeyed by it.

@@ -23,12 +23,6 @@ import calls
 import lasting
 from scenarios import BEGIN, TRIED
 
-# Promises that are known not to hold: verb, call, fault, file, what is wrong. Whoever mends one takes its line away.
-KNOWN = [
-    # A kill between the names of signature and release: the old release lies beside the new one's signature until the next
-    # run of that name, which gives the new release its name.
-    ("replace|replace-copies", "renameat2?|rename", "signal=KILL", r"out/\..*", r"out/[\w-]+\.margins does not verify"),
-]
 # How a run says that it is done, though it cannot print that; and a second run that the first one was obeyed, or stopped in between.
 DONE = "made|is written|is signed|is there|nothing was spent"
 REFUSED = r"already|is there|exists|half|--replace|never changed|is in it twice|never overwritten"
@@ -65,9 +59,10 @@ def check(bench, scenario, name, how):
         wrong.append("no message")
     if case.done and case.code and not re.search(DONE, " ".join(case.said.split())):
         wrong.append(f"what is done is not said: {case.said.strip()!r}")
-    # The signature of a new list waits until that is signed again, which is said.
-    waits = "the new list is there" in " ".join(case.said.split())
-    left = [path for path in benches.temporary(case.folder) if not (waits and path.endswith(".next"))]
+    # A signature that could not get its name waits for the next run, which is said.
+    said = " ".join(case.said.split())
+    waits = (".next",) * ("the new list is there" in said) + (".tmp",) * ("waits for the next run of that name" in said)
+    left = [path for path in benches.temporary(case.folder) if not path.endswith(waits)]
     # What hinders the removal of a temporary file leaves it.
     if left and not case.killed and not name.startswith(("unlink", "rmdir")) and ": tmp/" not in name:
         wrong.append(f"left behind: {left}")
@@ -81,31 +76,23 @@ def check(bench, scenario, name, how):
     return wrong, case.missed
 
 
-def is_known(scenario, name, wrong):
-    fault, about = name.split(": ", 1)
-    case = (scenario.name, fault.split()[0], fault.split()[2], about, wrong)
-    return any(all(re.fullmatch(one, text, re.DOTALL) for one, text in zip(known, case)) for known in KNOWN)
-
-
 def tried(bench, scenario, thorough, pool):
-    """Tries all faults of a scenario, prints what is wrong, and returns how many it tried and how many were wrong and not known."""
+    """Tries all faults of a scenario, prints what is wrong, and returns how many it tried and how many were wrong."""
     begun = time.monotonic()
     cases = list(calls.cases(bench, scenario, thorough))
     bench.end(scenario)
     checked = list(pool.map(lambda case: check(bench, scenario, *case), cases))
     found, missed = [wrong for wrong, _ in checked], sum(missed for _, missed in checked)
-    known, bad = 0, lasting.unsafe(bench, scenario)
+    bad = lasting.unsafe(bench, scenario)
     for one in bad:
         print(f"{scenario.name}: {one}")
     for (name, _), wrong in zip(cases, found):
-        new = [one for one in wrong if not is_known(scenario, name, one)]
-        known += len(new) < len(wrong)
-        bad += new
+        bad += wrong
         for one in wrong:
-            print(f"{scenario.name}: {name}: {one}" + ("" if one in new else " (known)"))
+            print(f"{scenario.name}: {name}: {one}")
     failing = sum(map(bool, found))
-    print(f"{scenario.name}: {len(cases)} faults, {failing} after which a promise does not hold, {known} known; {missed} missed; {time.monotonic() - begun:.0f} s", flush=True)
-    return Counter(faults=len(cases), missed=missed, known=known, bad=len(bad))
+    print(f"{scenario.name}: {len(cases)} faults, {failing} after which a promise does not hold; {missed} missed; {time.monotonic() - begun:.0f} s", flush=True)
+    return Counter(faults=len(cases), missed=missed, bad=len(bad))
 
 
 def main():
@@ -122,7 +109,7 @@ def main():
         for scenario in TRIED:
             if not args.verb or scenario.name in args.verb:
                 total += tried(bench, scenario, args.all, pool)
-    print(f"all: {total['faults']} faults, {total['missed']} of them missed, {total['known']} known, {total['bad']} that should not be")
+    print(f"all: {total['faults']} faults, {total['missed']} of them missed, {total['bad']} that should not be")
     if args.keep:
         print(f"kept: {folder}")
     else:

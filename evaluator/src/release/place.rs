@@ -11,12 +11,12 @@
 //!   is followed or replaced that is not a file) and makes its temporary file, so all that is found before the
 //!   ledger is charged. And it sweeps the dead files of its own name. Where another run of that name is alive, it ends there,
 //!   unless it may replace what that one makes: of two runs only one could have the name, and both would be charged.
-//! * At the end it looks again, under the lock, then gives the signature its name and then the file. So of two runs
-//!   that replace the same release the last one leaves both its files, never one of each. Between the two renames
-//!   a reader sees the old file beside the new signature for an instant; `verify` says then that they do not belong together.
-//! * A run that is killed between the two renames leaves the signature under its name and the whole file under its temporary
-//!   one. The next run of that name sees that the signature there signs all of that file and gives it its
-//!   name: what was paid for is not lost. Any other dead file is removed.
+//! * At the end it looks again, under the lock. A signature of the release that is replaced goes aside, the file gets its name, then
+//!   its signature. So of two runs that replace the same release the last one leaves both its files, and whatever kills a run,
+//!   no file is beside a signature of another: `verify` holds at every instant, and says at the worst that no signature is beside the
+//!   file. (Who opened the old file before, and reads the new signature, is told to verify again.)
+//! * A run that is killed there leaves the file, whole, under one of its names, and its signature under a temporary one. The next run of
+//!   that name gives both their names, as long as no signature has its own: what was paid for is not lost. Any other dead file is removed.
 //!
 //! Where folders cannot be locked (Windows, some network drives) nothing is swept, and two runs that replace the
 //! same release at the same instant may leave a pair that `verify` refuses.
@@ -24,12 +24,12 @@
 use super::file_name;
 use super::seal_error::SealError;
 use super::verify::sidecar_path;
-use super::{MAX_SIGNATURE, Release, ReleaseError, signature};
+use super::{MAX_SIGNATURE, Release, ReleaseError};
 use crate::watch::{Passing, Watch};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, PersistError, TempPath};
 
 /// Where a release goes.
 #[derive(Debug)]
@@ -79,15 +79,16 @@ impl Place {
         let _locked = crate::files::locked(&self.dir)?;
         self.look()?;
         let beside = self.holding(signature.as_bytes())?;
-        let before = self.signature()?;
-        self.rename(beside, &self.minisig)?;
+        let before = self.aside()?;
         if let Err(e) = self.rename(file, &self.path) {
-            // A release that is still there keeps its own signature, which is never half there.
-            let _ = match before {
-                Some(own) => own.persist(&self.minisig).map(drop).map_err(|e| e.error),
-                None => fs::remove_file(&self.minisig),
-            };
+            // A release that is still there keeps its own signature.
+            let _ = before.map(|own| own.persist(&self.minisig));
             return Err(e);
+        }
+        if let Err(e) = self.persist(beside, &self.minisig) {
+            // The next run finds it.
+            let _ = e.file.keep();
+            return Err(SealError::Beside(e.error));
         }
         self.sync().map_err(SealError::Folder)
     }
@@ -106,11 +107,14 @@ impl Place {
         Ok(())
     }
 
-    /// The signature that is there, if it is as short as all are, in a file that can take its name again.
-    fn signature(&self) -> io::Result<Option<NamedTempFile>> {
-        let short = fs::metadata(&self.minisig).is_ok_and(|there| there.len() <= MAX_SIGNATURE);
-        let Some(text) = short.then(|| fs::read(&self.minisig).ok()).flatten() else { return Ok(None) };
-        self.holding(&text).map(Some)
+    /// Takes the signature that is there aside, if there is one: it goes with what is returned, unless it gets its name again.
+    fn aside(&self) -> io::Result<Option<TempPath>> {
+        let aside = self.temporary()?.into_temp_path();
+        match fs::rename(&self.minisig, &aside) {
+            Ok(()) => Ok(Some(aside)),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e),
+        }
     }
 
     /// A file with this in it, on the disk, that waits for its name.
@@ -137,12 +141,15 @@ impl Place {
     }
 
     fn rename(&self, file: NamedTempFile, to: &Path) -> Result<(), SealError> {
-        let done = if self.replace { file.persist(to) } else { file.persist_noclobber(to) };
-        match done {
+        match self.persist(file, to) {
             Ok(_) => Ok(()),
             Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Err(SealError::Exists(to.into())),
             Err(e) => Err(e.error.into()),
         }
+    }
+
+    fn persist(&self, file: NamedTempFile, to: &Path) -> Result<File, PersistError> {
+        if self.replace { file.persist(to) } else { file.persist_noclobber(to) }
     }
 
     /// On Unix a new name is only safe when its folder is; elsewhere folders cannot be opened.
@@ -152,11 +159,11 @@ impl Place {
         Ok(())
     }
 
-    /// What killed runs of this name left: a release that only lacks its name gets it, the rest goes. What cannot be
+    /// What killed runs of this name left: a release that only lacks names gets them, the rest goes. What cannot be
     /// read or removed stays; it is in nobody's way. Whether another run of this name is alive.
     fn sweep(&self) -> bool {
         let Ok(entries) = fs::read_dir(&self.dir) else { return false };
-        let mut alive = false;
+        let (mut dead, mut alive) = (Vec::new(), false);
         for entry in entries.flatten() {
             let ours = entry.file_name().to_str().is_some_and(|n| self.is_temporary(n))
                 && entry.file_type().is_ok_and(|t| t.is_file());
@@ -164,19 +171,34 @@ impl Place {
                 continue;
             }
             match File::open(entry.path()).map(|f| f.try_lock()) {
-                Ok(Ok(())) => {}
-                Ok(Err(TryLockError::WouldBlock)) => {
-                    alive = true;
-                    continue;
-                }
-                Ok(Err(TryLockError::Error(_))) | Err(_) => continue,
+                Ok(Ok(())) => dead.push(entry.path()),
+                Ok(Err(TryLockError::WouldBlock)) => alive = true,
+                Ok(Err(TryLockError::Error(_))) | Err(_) => {}
             }
-            let _ = match self.completes(&entry.path()) {
-                Ok(true) => fs::rename(entry.path(), &self.path).and_then(|()| self.sync()),
-                _ => fs::remove_file(entry.path()),
-            };
+        }
+        let _ = self.complete(&dead);
+        for left in dead {
+            let _ = fs::remove_file(left);
         }
         alive
+    }
+
+    /// Names for a dead release and its signature, where that name is free: one without a name, or else the one that has it.
+    fn complete(&self, dead: &[PathBuf]) -> io::Result<()> {
+        let is_there = |path: &Path| fs::symlink_metadata(path).map(|there| there.is_file());
+        if is_there(&self.minisig).is_ok() || matches!(is_there(&self.path), Ok(false)) {
+            return Ok(());
+        }
+        for file in dead.iter().chain([&self.path]) {
+            for signature in dead {
+                if self.signs(signature, file).is_ok_and(|signs| signs) {
+                    fs::rename(file, &self.path)?;
+                    fs::rename(signature, &self.minisig)?;
+                    return self.sync();
+                }
+            }
+        }
+        Ok(())
     }
 
     fn is_temporary(&self, name: &str) -> bool {
@@ -185,29 +207,16 @@ impl Place {
             .is_some_and(|middle| middle.len() == RANDOM && middle.bytes().all(|b| b.is_ascii_alphanumeric()))
     }
 
-    /// Whether the signature under its name signs every byte of this release.
-    fn completes(&self, left: &Path) -> Result<bool, ReleaseError> {
-        let there = fs::symlink_metadata(&self.path);
-        if there.is_ok_and(|there| !there.is_file()) {
+    /// Whether this is the release's signature of every byte of this file.
+    fn signs(&self, signature: &Path, file: &Path) -> Result<bool, ReleaseError> {
+        let release = Release::open(file)?;
+        let manifest = release.manifest();
+        let recipient = manifest.recipient.as_ref().map(|r| r.name.as_str());
+        if file_name(&manifest.about.name, recipient) != self.name {
             return Ok(false);
         }
-        let release = Release::open(left)?;
-        let Some(sidecar) = release.read_sidecar(&self.minisig)? else { return Ok(false) };
-        let manifest = release.manifest();
-        let bad = |e: minisign_verify::Error| ReleaseError::Signature(e.to_string());
-        let key = signature::parse_key(&manifest.signer.public_key)?;
-        let mut stream = key.verify_stream(&sidecar).map_err(bad)?;
-        let mut chunk = vec![0; 1 << 18];
-        let mut at = 0;
-        while at < release.file_length() {
-            let n = usize::try_from(release.file_length() - at).unwrap_or(usize::MAX).min(chunk.len());
-            release.source.read_exact_at(&mut chunk[..n], at)?;
-            stream.update(&chunk[..n]);
-            at += n as u64;
-        }
-        stream.finalize().map_err(bad)?;
-        let recipient = manifest.recipient.as_ref().map(|r| r.name.as_str());
-        Ok(file_name(&manifest.about.name, recipient) == self.name)
+        let text = crate::files::text(signature, MAX_SIGNATURE)?;
+        Ok(release.signer_among(&text, &[&manifest.signer.public_key])?.is_some())
     }
 }
 

@@ -14,6 +14,9 @@ pub enum SealError {
     /// The release has its name and is whole; whether a loss of power leaves it there is not known.
     #[error("the release has its name, but its folder could not be put on the disk: {0}")]
     Folder(io::Error),
+    /// The release has its name and is whole, and the signature beside it has none.
+    #[error("the release has its name, but the signature beside it waits for the next run of that name: {0}")]
+    Beside(io::Error),
     /// A release or its signature is there already.
     #[error("{0} exists; it is overwritten only with --replace")]
     Exists(PathBuf),

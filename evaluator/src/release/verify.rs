@@ -78,8 +78,7 @@ impl Verification {
 }
 
 /// What may be the matter with a signature beside a release that is whole.
-const BESIDE: &str = ". If this release is being replaced, verify it again; if a run that replaced it was killed, \
-                      the next run of the same release puts it right";
+const BESIDE: &str = ". If this release is being replaced, verify it again";
 
 /// Where the signature of the whole file is: `NAME.margins.minisig`.
 pub fn sidecar_path(path: &Path) -> PathBuf {
