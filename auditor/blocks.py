@@ -56,8 +56,10 @@ def _hidden(factors):
 
 def multiplier(sizes):
     """By what siblings in groups of these sizes are multiplied: their means get whole, or nearly so."""
-    least = math.lcm(*map(int, set(sizes)))
-    return least if least <= 4096 else 1 << (64 * int(max(sizes)) - 1).bit_length()
+    largest, least = int(max(sizes)), 1
+    for size in dict.fromkeys(map(int, sizes)):
+        least = math.lcm(least, size) if least <= 4096 else least
+    return least if least <= max(4096, largest) else 1 << (64 * largest - 1).bit_length()
 
 
 def contrasts(groups, factors=None):

@@ -81,14 +81,15 @@ pub(crate) fn fails(release: &Release) -> Result<Option<Check>, ReleaseError> {
     Ok(checks.into_iter().find(|c| matches!(c.outcome, Outcome::Failed | Outcome::Unchecked)))
 }
 
-/// The first check that a release fails, whoever signed it (also with the key that everybody has) and without making its plan again; and
+/// The first check that a release does not pass, whoever signed it (also with the key that everybody has) and without making its plan again; and
 /// the hash of the file that was checked.
 #[cfg(feature = "cli")]
 pub(crate) fn fault(release: &Release) -> Result<(Option<Check>, String), ReleaseError> {
     let Audit { checks, blake3 } = decided(release, None, false)?;
     let known = is_not_private_key(&release.manifest().signer.public_key);
     let of_key = |c: &Check| c.what == "signer" || known && c.what == "privacy";
-    Ok((checks.into_iter().find(|c| c.outcome == Outcome::Failed && !of_key(c)), blake3))
+    let is_wrong = |c: &Check| matches!(c.outcome, Outcome::Failed | Outcome::Unchecked);
+    Ok((checks.into_iter().find(|c| is_wrong(c) && !of_key(c)), blake3))
 }
 
 /// All that decides; and, if so wanted, the plan made again.

@@ -136,9 +136,13 @@ impl Release {
     }
 
     fn of(file: File, folder: Option<&Path>) -> Result<Release, Error> {
+        let ends = ends(&file);
         Ok(Release(match Questions::open(&file)? {
-            Some(questions) => Kind::Keys(Box::new(file), Box::new(questions)),
-            None => Kind::Tables(Box::new(Several::new(vec![Answers::kept_in(file, folder)?])?)),
+            Some(questions) => Kind::Keys(Box::new(file), Box::new(questions.with_ends(&ends))),
+            None => {
+                let answers = Answers::kept_in(file, folder)?.with_ends(&ends);
+                Kind::Tables(Box::new(Several::new(vec![answers])?))
+            }
         }))
     }
 
@@ -155,7 +159,8 @@ impl Release {
             if Questions::open(&file).map_err(|e| of(path, e.into()))?.is_some() {
                 return Err(Error::Alone(name(path)));
             }
-            Answers::from_release(file).map_err(|e| of(path, e.into()))
+            let ends = ends(&file);
+            Ok(Answers::from_release(file).map_err(|e| of(path, e.into()))?.with_ends(&ends))
         };
         let all = paths.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         Ok(Release(Kind::Tables(Box::new(together(all)?))))
@@ -173,7 +178,9 @@ impl Release {
             return Err(Error::Query(QueryError::Areas(why.into())));
         };
         let of = |answers: &Answers| -> Result<Answers, Error> {
-            let mut own = Answers::from_release(answers.release().clone())?;
+            let file = answers.release().clone();
+            let ends = ends(&file);
+            let mut own = Answers::from_release(file)?.with_ends(&ends);
             own.among(level, district, listed)?;
             Ok(own)
         };
@@ -506,6 +513,14 @@ impl<'a> Row<'a> {
 
 /// Of an answer's rows so many are explained.
 pub(crate) const EXPLAINED: usize = 3;
+
+/// The dimensions whose values beyond their ends were counted at these, where this build reads sealed specs.
+fn ends(release: &File) -> Vec<String> {
+    #[cfg(feature = "spec")]
+    return crate::spec::clamped(release);
+    #[cfg(not(feature = "spec"))]
+    return Vec::new();
+}
 
 /// Releases that are asked together. What one name is in two columns of the data is told by the sealed specs, where this build reads them.
 pub(crate) fn together(releases: Vec<Answers>) -> Result<Several, QueryError> {

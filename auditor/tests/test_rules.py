@@ -8,7 +8,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from auditor import loss
+from auditor import blocks, loss
 from auditor.claims import Claims, decimal
 from auditor.container import File
 from auditor.release import Release
@@ -350,3 +350,8 @@ def test_what_is_made(way, tmp_path):
     report = Report(str(path))
     assert report.verdict == verdict, report.checks
     assert "failed" not in dict(outcomes(path)[1]).values()
+
+
+def test_scales_of_large_groups():
+    """What the command multiplies such siblings by: the same list is in `component.rs`."""
+    assert [blocks.multiplier(sizes) for sizes in ([5000, 1], [64, 81, 6000], [6000, 64, 81], [4095, 4097])] == [5000, 5184, 6000, 1 << 19]

@@ -48,7 +48,8 @@ fn described(args: &Args, tables: usize) -> Result<Description, super::Failure> 
     match projection::open(&args.file, &Watch::default())? {
         Opened::Projection(questions) => questions.describe(args.level).map_err(|e| about(&e)),
         Opened::Tables(release) => {
-            let answers = Answers::from_release(*release).map_err(|e| about(&e))?;
+            let ends = crate::spec::clamped(&release);
+            let answers = Answers::from_release(*release).map_err(|e| about(&e))?.with_ends(&ends);
             answers.describe(args.level, tables).map_err(|e| about(&e))
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Failure, Outcome, output, signing, verify};
 use crate::release::trusted::{KeyList, ListedKey, Trusted};
-use crate::release::{Release, ReleaseError, is_day, public_key_text};
+use crate::release::{self, Release, ReleaseError, is_day, public_key_text};
 use std::io;
 use std::path::PathBuf;
 
@@ -130,9 +130,19 @@ fn change(list: &mut KeyList, args: &Args) -> Outcome {
             if signed.is_empty() {
                 return Err(Failure::Message(format!("{} did not sign {}", listed.key, output::path(path))));
             }
-            let hash = release.blake3()?;
-            if !listed.still.contains(&hash) {
-                listed.still.push(hash);
+            let found = release.verify_all(None)?;
+            let damaged = |c: &&release::Check| {
+                c.outcome == release::Outcome::Failed && !["signer", "privacy"].contains(&c.what.as_str())
+            };
+            if let Some(c) = found.checks.iter().find(damaged) {
+                let path = output::path(path);
+                return Err(Failure::Message(format!(
+                    "{path} is not what was signed: {}: {}",
+                    c.what, c.detail
+                )));
+            }
+            if !listed.still.contains(&found.file_blake3) {
+                listed.still.push(found.file_blake3);
             }
         }
     }

@@ -535,7 +535,11 @@ fn is_as_charged(
             Some(why) => (false, format!(", but {why}")),
             None => whom(charge, release),
         },
-        Ok(Some(c)) => (false, format!(", but the file is not what it says: {}: {}", c.what, c.detail)),
+        Ok(Some(c)) => {
+            let is =
+                if c.outcome == crate::release::Outcome::Unchecked { "is not known to be" } else { "is not" };
+            (false, format!(", but the file {is} what it says: {}: {}", c.what, c.detail))
+        }
         Err(e) => (false, format!(", but the file cannot be checked: {e}")),
     }
 }

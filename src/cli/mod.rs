@@ -149,7 +149,8 @@ fn answers(release: Release, file: &Path, cache: Option<&Path>) -> Result<Answer
     let kept =
         |folder: &Path| crate::release::kept::own_folder(folder).map_err(|e| output::about(folder, &e));
     cache.map(kept).transpose()?;
-    Answers::kept_in(release, cache).map_err(|e| output::about(file, &e))
+    let ends = crate::spec::clamped(&release);
+    Ok(Answers::kept_in(release, cache).map_err(|e| output::about(file, &e))?.with_ends(&ends))
 }
 
 /// Says so, where something should have been kept for the next time and could not be.

@@ -284,7 +284,7 @@ pub(super) fn open(file: impl AsRef<Path>, watch: &Watch) -> Result<Opened, Fail
     let about = |e| output::about(file, &e);
     let release = Release::open(file).map_err(about)?.watched(watch);
     Ok(match Questions::open(&release).map_err(about)? {
-        Some(questions) => Opened::Projection(Box::new(questions)),
+        Some(questions) => Opened::Projection(Box::new(questions.with_ends(&crate::spec::clamped(&release)))),
         None => Opened::Tables(Box::new(release)),
     })
 }

@@ -44,7 +44,7 @@ pub(crate) struct Entry {
     /// What it says.
     #[serde(flatten)]
     pub said: Said,
-    /// The day it was written, `YYYY-MM-DD`. For people: nothing depends on it.
+    /// The day it was written, `YYYY-MM-DD`. As its signer says; a list of keys holds it against a key's last day.
     pub day: String,
     /// The BLAKE3 hash of the line before, without its signature and its newline; zeros for the first line.
     pub previous: String,

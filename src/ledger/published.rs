@@ -95,6 +95,7 @@ pub(super) fn charges(entry: &Entry, manifest: &Manifest) -> bool {
         && charge.release == manifest.about.name
         && charge.invariants == manifest.declared.invariants
         && charge.unit == account.name.unit
+        && charge.of.as_deref() == Some(&manifest.privacy.unit[..]).filter(|own| **own != account.name.unit)
         && charge.unit_of == account.name.unit_of
         && charge.part == account.name.part
         && charge.neighbours == manifest.privacy.neighbours

@@ -60,7 +60,7 @@ pub use parse::parse;
 pub(crate) use parse::{MOST_EFFORT, parse_within, size as size_of};
 pub(crate) use projection::size;
 pub(crate) use schema::schema;
-pub(crate) use sealed::{read_from, read_otherwise, sealed};
+pub(crate) use sealed::{clamped, read_from, read_otherwise, sealed};
 pub use types::Spec;
 pub(crate) use types::{
     AccountSpec, AmountSpec, Blanks, Budget, Coding, Column, CsvOptions, Data, Encoding, ExactTable, Format,

@@ -48,6 +48,17 @@ pub(crate) fn read_from(release: &Release) -> ReadFrom {
     text.filter(|text| text.len() as u64 <= MAX_SPEC).map_or(ReadFrom::new(), |text| reads(&text))
 }
 
+/// The dimensions whose values beyond their ends the sealed spec counts at the ends.
+pub(crate) fn clamped(release: &Release) -> Vec<String> {
+    let text = release.section(Kind::Spec, 0).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let text = text.filter(|text| text.len() as u64 <= MAX_SPEC).unwrap_or_default();
+    let table: toml::Table = text.parse().unwrap_or_default();
+    let all = table.get("dimension").and_then(toml::Value::as_array);
+    let clamped = |d: &&toml::Value| d.get("clamp").and_then(toml::Value::as_bool) == Some(true);
+    let name = |d: &toml::Value| d.get("name")?.as_str().map(str::to_owned);
+    all.into_iter().flatten().filter(clamped).filter_map(name).collect()
+}
+
 /// What decides which value a row of the data has of whatever a spec's text names. Nothing else of it is looked at, nor need it be a spec that this version reads.
 ///
 /// How a file is written (its delimiter, its encoding) is not among it: that differs between files of the same data. `missing`, `other` and `format` are known only where

@@ -54,7 +54,13 @@ pub fn filter(cube: &Cube, condition: &str) -> Result<Filter, String> {
     // A condition ends where WHERE ends: nothing of a longer query may hide in it.
     let plain = Query::parse("SELECT COUNT(*) FROM t", cube).map_err(|e| e.to_string())?;
     // Categories without a number are not in a range: such cells are not declared to be empty.
-    if (Query { filter: Filter::everything(), left_out: Vec::new(), ..query.clone() }) != plain {
+    if (Query {
+        filter: Filter::everything(),
+        left_out: Vec::new(),
+        named: plain.named.clone(),
+        ..query.clone()
+    }) != plain
+    {
         return Err("it is more than a condition: only what can stand after WHERE is possible".into());
     }
     if query.filter.dims.is_empty() {

@@ -33,8 +33,17 @@ pub enum Caveat {
         amount: String,
         /// Its ends, for people.
         ends: [String; 2],
-        /// How many rows were moved to the low and to the high end, in all of the data.
+        /// How many rows were moved to the low and to the high end, of all that were counted.
         moved: [ResultFigure; 2],
+        /// Of which period, where several are compared.
+        period: Option<String>,
+    },
+    /// Values of a dimension beyond its ends were counted in the categories at these ends.
+    Ends {
+        /// The dimension.
+        dimension: String,
+        /// Its ends.
+        within: (f64, f64),
         /// Of which period, where several are compared.
         period: Option<String>,
     },
@@ -72,7 +81,7 @@ impl Caveat {
     pub fn status(&self) -> &'static str {
         match self {
             Caveat::Truncated { .. } => "truncated",
-            Caveat::Clamped { .. } => "clamped",
+            Caveat::Clamped { .. } | Caveat::Ends { .. } => "clamped",
             Caveat::Weighted { .. } => "weighted",
             Caveat::LeftOut { fate: Fate::Met | Fate::Otherwise, .. } => "undecided",
             Caveat::LeftOut { .. } => "incomplete",
@@ -96,6 +105,12 @@ impl Caveat {
             Caveat::Clamped { amount, ends, moved: of, period } => {
                 let when = period.as_ref().map_or(String::new(), |p| format!(" in {p}"));
                 format!("{amount}{when}: {}", moved(ends, of, level))
+            }
+            Caveat::Ends { dimension, within: (lo, hi), period } => {
+                let when = period.as_ref().map_or(String::new(), |p| format!(" in {p}"));
+                format!(
+                    "{dimension}{when}: values below {lo} and beyond {hi} were counted in the categories at these ends; no interval covers that."
+                )
             }
             Caveat::Weighted { by, period } => {
                 let when = period.as_ref().map_or(String::new(), |p| format!(" in {p}"));
@@ -148,6 +163,12 @@ impl Caveat {
                 map.insert("above".into(), json!(above));
                 period
             }
+            Caveat::Ends { dimension, within: (lo, hi), period } => {
+                map.insert("dimension".into(), dimension.as_str().into());
+                map.insert("low".into(), json!(lo));
+                map.insert("high".into(), json!(hi));
+                period
+            }
             Caveat::Weighted { by, period } => {
                 map.insert("by".into(), by.as_str().into());
                 period
@@ -179,7 +200,7 @@ pub fn truncation(unit: &str, max_rows: u32) -> String {
 /// How many rows were moved to the ends of a number.
 pub(crate) fn moved([low, high]: &[String; 2], [below, above]: &[ResultFigure; 2], level: f64) -> String {
     let (below, above) = (with_interval(below, level), with_interval(above, level));
-    format!("of all rows {below} were below {low}, and {above} beyond {high}.")
+    format!("of the rows that were counted {below} were below {low}, and {above} beyond {high}.")
 }
 
 /// `9+ or unknown`, cut when long.

@@ -59,10 +59,12 @@ pub(crate) use names::did_you_mean;
 pub(crate) use present::Present;
 pub use quote::{quote_names, quoted, quoted_level};
 pub(crate) use rank::Ranked;
+pub(crate) use shown::told_apart;
 pub(crate) use union::united;
 
 use crate::cube::Quantity;
 use crate::cube::{Cube, Filter, Level};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A resolved query.
@@ -95,6 +97,8 @@ pub struct Query {
     /// What rows are told apart by beside levels: each CASE of GROUP BY, then levels above those of GROUP BY that a total keeps to. In
     /// [`Aggregate::partition`] they come after the levels.
     pub(crate) bands: Vec<Banded>,
+    /// The dimensions that it names, also where no category of them decides.
+    pub(crate) named: BTreeSet<usize>,
 }
 
 /// What rows of one set are grouped by.

@@ -4,6 +4,8 @@ use super::error::SqlError;
 use super::span::Span;
 use super::tree::{Expr, Ident, Node};
 use crate::cube::{Categories, Cube, Level, Quantity, Weighing};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A level that a query names, and where it names it.
@@ -23,6 +25,8 @@ pub(super) struct Names<'a> {
     pub open: &'a [usize],
     /// The numbers whose sums can be asked for.
     pub quantities: &'a [Arc<Quantity>],
+    /// The dimensions that were named so far.
+    pub named: RefCell<BTreeSet<usize>>,
 }
 
 impl Column {
@@ -72,7 +76,11 @@ impl<'a> Names<'a> {
     pub(super) fn column(&self, expr: &Expr) -> Option<Result<Column, SqlError>> {
         match &expr.node {
             Node::Nested(inner) => self.column(inner),
-            Node::Name(parts) => Some(self.resolve(parts, expr.span())),
+            Node::Name(parts) => {
+                let found = self.resolve(parts, expr.span());
+                self.named.borrow_mut().extend(found.as_ref().map(|column| column.dim));
+                Some(found)
+            }
             _ => self.unquoted(expr).map(Err),
         }
     }

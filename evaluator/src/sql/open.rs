@@ -10,6 +10,7 @@ use super::select;
 use super::tree::{Expr, Item, Node, Operator};
 use super::{Query, SelectColumn, syntax};
 use crate::cube::{Cube, Dimension, Filter};
+use std::cell::RefCell;
 use std::collections::HashSet;
 
 /// The category of the texts that a query does not name.
@@ -71,7 +72,8 @@ impl Query {
 
 /// The dimensions, the open ones with the texts that are named: those of WHERE first, in the order in which they are.
 fn named(clauses: &Clauses, cube: &Cube, open: &[usize]) -> Cube {
-    let names = Names { cube, tables: select::tables(clauses), open, quantities: &[] };
+    let names =
+        Names { cube, tables: select::tables(clauses), open, quantities: &[], named: RefCell::default() };
     let mut cube = cube.clone();
     for &d in open {
         let items = clauses.items.iter().filter_map(|item| match item {

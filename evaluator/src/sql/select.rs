@@ -13,7 +13,8 @@ use super::truth::Truth;
 use super::{Fate, GroupingSet, Query, SelectColumn};
 use crate::cube::Quantity;
 use crate::cube::{Cube, Filter, Level, TooIntricate};
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// Gives every name of a SELECT its meaning.
@@ -23,7 +24,7 @@ pub(super) fn resolve(
     open: &[usize],
     quantities: &[Arc<Quantity>],
 ) -> Result<Query, SqlError> {
-    let names = Names { cube, tables: tables(clauses), open, quantities };
+    let names = Names { cube, tables: tables(clauses), open, quantities, named: RefCell::default() };
     let starred = starred(clauses, &names);
     let clauses = starred.as_ref().unwrap_or(clauses);
     let items: Vec<Item> =
@@ -43,6 +44,7 @@ pub(super) fn resolve(
     query.offset = clauses.offset.as_ref().map_or(Ok(0), |o| whole(o, "OFFSET"))?;
     query.rounded = items.iter().enumerate().filter_map(|(i, item)| Some((i, item.decimals?))).collect();
     query.from = join(&clauses.table);
+    query.named = names.named.take();
     Ok(query)
 }
 
@@ -125,6 +127,7 @@ fn counted(
         from: String::new(),
         left_out,
         bands,
+        named: BTreeSet::new(),
     })
 }
 

@@ -1,11 +1,17 @@
 //! Which rows of an answer are shown, in which order, and how their figures are rounded: HAVING, ORDER BY, OFFSET, LIMIT and ROUND.
 
-use super::Query;
+use super::{Query, SelectColumn};
 use std::cmp::Ordering;
+
+/// An estimate to twelve digits: what was worked out in two ways may differ in the last ones, and equal figures have one place.
+pub(crate) fn told_apart(x: f64) -> f64 {
+    format!("{x:.11e}").parse().unwrap_or(x)
+}
 
 impl Query {
     /// The rows that are shown, from a number for each column of SELECT: of a figure its estimate, of a label its place among those of its level.
     pub(crate) fn shown<T>(&self, mut rows: Vec<(Vec<f64>, T)>) -> Vec<T> {
+        rows.iter_mut().flat_map(|(keys, _)| keys).for_each(|key| *key = told_apart(*key));
         if let Some(having) = &self.having {
             rows.retain(|(keys, _)| having.holds(keys));
         }
@@ -23,6 +29,18 @@ impl Query {
         let most = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         let limit = self.limit.map_or(usize::MAX, most);
         rows.into_iter().skip(most(self.offset)).take(limit).map(|(_, row)| row).collect()
+    }
+
+    /// Whether some of so many rows are left out, and estimates say which.
+    pub(crate) fn chooses(&self, rows: usize) -> bool {
+        let by_estimates = |(column, _): &(usize, bool)| {
+            !matches!(
+                self.columns.get(*column),
+                Some(SelectColumn::Group { .. } | SelectColumn::Band { .. } | SelectColumn::Grouping { .. })
+            )
+        };
+        let left_out = self.offset > 0 || self.limit.is_some_and(|limit| limit < rows as u64);
+        left_out && self.order_by.iter().any(by_estimates)
     }
 
     /// A number of a column as ROUND shows it; `how` is to the nearest, up or down.

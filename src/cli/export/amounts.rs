@@ -94,7 +94,7 @@ impl<'a> SummedBeside<'a> {
             let own = |c: &Caveat| match c {
                 Caveat::Clamped { .. } => moved,
                 Caveat::Weighted { .. } => true,
-                Caveat::Truncated { .. } | Caveat::LeftOut { .. } => false,
+                Caveat::Truncated { .. } | Caveat::Ends { .. } | Caveat::LeftOut { .. } => false,
             };
             let caveats = answer.caveats.into_iter().filter(own).collect();
             out.push(TidyMeasure { name, unit, cells: cells.collect(), caveats });

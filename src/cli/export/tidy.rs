@@ -97,7 +97,7 @@ pub(crate) struct Tidy {
 pub(super) fn hidden_note(hidden: usize, all: usize, cut: f64) -> String {
     format!(
         "{hidden} of {all} cells are hidden: their standard error is more than {cut} % of the estimate. That is for readers' sake and protects nobody: \
-         the release has them."
+         the release has them. Chance decides on those near the cut, and the intervals of cells that are shown for being large cover less often than stated."
     )
 }
 
@@ -165,7 +165,9 @@ impl Tidy {
             is_time: cube.dimensions[l.dimension].is_time(),
             of_periods: cube.dimensions[l.dimension].is_time() && l.of(cube).are_periods(),
         };
-        let caveats = answers.caveats(level)?;
+        let mut caveats = answers.caveats(level)?;
+        let has = |name: &str| levels.iter().any(|l| cube.dimensions[l.dimension].name == name);
+        caveats.retain(|c| !matches!(c, Caveat::Ends { dimension, .. } if !has(dimension)));
         let mut axes: Vec<Axis> = levels.iter().map(axis).collect();
         let finished = finished.map(|counts| {
             let each = |count| (0..measures.len()).map(move |m| Some(count).filter(|_| m == 0));
@@ -190,7 +192,9 @@ impl Tidy {
         }
         let untrue = |m: &TidyMeasure| {
             let words = caveats.iter().chain(&m.caveats).map(Caveat::status);
-            words.collect::<Vec<_>>().join(" ")
+            let mut words: Vec<&str> = words.collect();
+            words.dedup();
+            words.join(" ")
         };
         let of_sums = amounts::caveats(&measures);
         let cells = measures.first().map_or(0, |m| m.cells.len());

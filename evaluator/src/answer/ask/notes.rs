@@ -15,7 +15,7 @@ use crate::sql::Aggregate;
 impl Answers {
     /// What every answer of this release must say, with intervals at `level`.
     pub fn caveats(&self, level: f64) -> Result<Vec<Caveat>, LawError> {
-        truncated(&[self], level, None).map(|c| c.into_iter().collect())
+        truncated(&[self], level, None).map(|c| c.into_iter().chain(self.ends().iter().cloned()).collect())
     }
 
     /// How many rows were moved to the low and to the high end of a number, where that was measured.
@@ -96,11 +96,30 @@ pub(super) fn untrue(
     options: &Options,
     period: Option<&str>,
 ) -> Result<Vec<Caveat>, QueryError> {
-    let mut caveats = left_out(teller, asked, options, period)?;
+    let ends = ends(teller, asked, period);
+    let mut caveats = left_out(teller, asked, options, (period, &ends))?;
     caveats.extend(teller.caveats());
+    caveats.extend(ends);
     caveats.extend(truncated(&teller.releases(), options.level, period)?);
     caveats.extend(clamped(&teller.releases(), asked, options.level, period)?);
     Ok(caveats)
+}
+
+/// Which of the dimensions that a question is about have the values beyond their ends in the categories at these.
+fn ends(teller: &dyn Teller, asked: &Question, period: Option<&str>) -> Vec<Caveat> {
+    let releases = teller.releases();
+    let all = releases.iter().flat_map(|r| r.ends());
+    let mut out = Vec::new();
+    for known in all {
+        let Caveat::Ends { dimension, within, .. } = known else { continue };
+        let at = teller.cube().dimensions.iter().position(|d| d.name == *dimension);
+        let (dimension, within, period) = (dimension.clone(), *within, period.map(str::to_owned));
+        let own = Caveat::Ends { dimension, within, period };
+        if at.is_some_and(|at| asked.query.named.contains(&at)) && !out.contains(&own) {
+            out.push(own);
+        }
+    }
+    out
 }
 
 /// Which units a query has no number for. Refused where only complete answers are wanted.
@@ -108,8 +127,12 @@ fn left_out(
     teller: &dyn Teller,
     asked: &Question,
     options: &Options,
-    period: Option<&str>,
+    (period, ends): (Option<&str>, &[Caveat]),
 ) -> Result<Vec<Caveat>, QueryError> {
+    let is_open = |level: &str| {
+        let of = |d: &str| level.strip_prefix(d).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        ends.iter().any(|c| matches!(c, Caveat::Ends { dimension, .. } if of(dimension)))
+    };
     let mut caveats = Vec::new();
     for left in &asked.query.left_out {
         let column = left.column.and_then(|at| asked.query.columns.get(at));
@@ -133,7 +156,8 @@ fn left_out(
             fate: left.fate,
             level: left.level.clone(),
             categories: left.categories.clone(),
-            within: left.within,
+            // Where values beyond the ends are counted at these, the rest is not within them.
+            within: left.within.filter(|_| !is_open(&left.level)),
             units,
             period: period.map(str::to_owned),
         });

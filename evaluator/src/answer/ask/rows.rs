@@ -293,6 +293,10 @@ pub(super) struct Sortable {
     pub cells: Vec<ResultCell>,
 }
 
+/// What is said of rows that others are left out behind, in the order of their estimates.
+pub(super) const CHOSEN: &str = "LIMIT: rows are chosen by their noisy estimates, so chance decides on those near the last, and the intervals of rows that were \
+     chosen for being first cover less often than stated, unless --joint widens them.";
+
 /// The rows that are shown.
 pub(super) fn kept(query: &Query, rows: Vec<Sortable>, notes: &mut Notes) -> Vec<Vec<ResultCell>> {
     if query.having.is_some() {
@@ -301,6 +305,9 @@ pub(super) fn kept(query: &Query, rows: Vec<Sortable>, notes: &mut Notes) -> Vec
              that were kept for being far out cover less often than stated, unless --joint widens them."
                 .into(),
         );
+    }
+    if query.chooses(rows.len()) {
+        notes.add(CHOSEN.into());
     }
     for &(column, decimals) in &query.rounded {
         let name = query.columns.get(column).map_or("", SelectColumn::name);
@@ -346,6 +353,7 @@ mod tests {
             from: String::new(),
             left_out: Vec::new(),
             bands: Vec::new(),
+            named: Default::default(),
         };
         let figure = ResultFigure { estimate: 1234.56, std_error: 1.5, low: 1231.01, high: f64::INFINITY };
         let to = |decimals| rounded(&query(decimals), 0, figure);

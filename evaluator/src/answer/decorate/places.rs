@@ -11,7 +11,7 @@ use crate::answer::figure::{Answered, Figure, Pairs};
 use crate::answer::tell::{Errors, Teller};
 use crate::joint::{How, Ranking};
 use crate::render::{ResultCell, ResultFigure, Together};
-use crate::sql::{Ranked, SelectColumn};
+use crate::sql::{Ranked, SelectColumn, told_apart};
 use std::collections::BTreeMap;
 
 /// The places of an answer's rows by one column.
@@ -169,7 +169,8 @@ fn between(figures: &[ResultFigure], descending: bool) -> Vec<ResultFigure> {
         true => ResultFigure { estimate: -f.estimate, low: -f.high, high: -f.low, ..*f },
         false => *f,
     };
-    let figures: Vec<ResultFigure> = figures.iter().map(turned).collect();
+    let apart = |f: ResultFigure| ResultFigure { estimate: told_apart(f.estimate), ..f };
+    let figures: Vec<ResultFigure> = figures.iter().map(turned).map(apart).collect();
     let sorted = |of: fn(&ResultFigure) -> f64| {
         let mut all: Vec<f64> = figures.iter().map(of).collect();
         all.sort_by(f64::total_cmp);
@@ -190,6 +191,16 @@ fn between(figures: &[ResultFigure], descending: bool) -> Vec<ResultFigure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What two ways of working out make of one number has one place.
+    #[test]
+    fn equal_figures_have_one_place() {
+        let at = |estimate: f64| ResultFigure { estimate, std_error: 0.0, low: 3.0, high: 3.0 };
+        let figures = [at(3.0 - 1e-15), at(3.0), at(3.0 + 4e-15)];
+        for descending in [false, true] {
+            assert!(between(&figures, descending).iter().all(|p| (p.estimate, p.high) == (1.0, 1.0)));
+        }
+    }
 
     /// Against every order of whole numbers within the intervals, ties included.
     #[test]

@@ -3,7 +3,7 @@
 use super::channels::Channels;
 use super::tables::Evaluator;
 use crate::answer::error::QueryError;
-use crate::cube::{Cube, Filter, Quantity};
+use crate::cube::{Cube, Dimension, Filter, Quantity};
 use crate::joint::JointLaw;
 use crate::memo::Memo;
 use crate::plan::cost;
@@ -13,6 +13,7 @@ use crate::release::claims::exact_sums;
 use crate::release::room::Framed;
 use crate::release::values::Values;
 use crate::release::{Dataset, Kind, Release};
+use crate::render::Caveat;
 use crate::sql::{Aggregate, Query, quote_names};
 use std::path::Path;
 use std::sync::Arc;
@@ -31,6 +32,8 @@ pub struct Answers {
     cut: Option<Noisy>,
     /// Of each number whose ends were watched how many rows were moved to the low and to the high one.
     moved: Vec<(Arc<Quantity>, [Noisy; 2])>,
+    /// The dimensions whose values beyond their ends were counted at these.
+    ends: Vec<Caveat>,
     /// Sums of numbers.
     channels: Channels,
     /// What readers are told of the areas that questions are about.
@@ -72,7 +75,28 @@ impl Answers {
         let first = plan.numbers(&Subject::Rows).start;
         let plan = (plan.alone(&Subject::Rows), first);
         let evaluator = Evaluator::new(Recovery::over(frame, &Subject::Rows, cube, plan, values)?);
-        Ok(Answers { evaluator, name, looked: Memo::default(), cut, moved, channels, areas: None })
+        Ok(Answers {
+            evaluator,
+            name,
+            looked: Memo::default(),
+            cut,
+            moved,
+            ends: Vec::new(),
+            channels,
+            areas: None,
+        })
+    }
+
+    /// The same where values of these dimensions beyond their ends were counted at the ends: `clamp = true` in the sealed spec, which who opens the
+    /// release reads or not.
+    pub fn with_ends(mut self, dimensions: &[String]) -> Answers {
+        self.ends = ends(self.cube(), dimensions);
+        self
+    }
+
+    /// What is to be said of these.
+    pub(crate) fn ends(&self) -> &[Caveat] {
+        &self.ends
     }
 
     /// The file behind the answers.
@@ -234,4 +258,14 @@ fn moved(
         out.extend(below.zip(above).map(|(below, above)| (quantity.clone(), [below, above])));
     }
     Ok(out)
+}
+
+/// What is to be said of dimensions whose values beyond their ends were counted at these.
+pub(crate) fn ends(cube: &Cube, dimensions: &[String]) -> Vec<Caveat> {
+    let named = |d: &&Dimension| dimensions.contains(&d.name);
+    let of = |d: &Dimension| {
+        let within = d.levels.last()?.within()?;
+        Some(Caveat::Ends { dimension: d.name.clone(), within, period: None })
+    };
+    cube.dimensions.iter().filter(named).filter_map(of).collect()
 }

@@ -174,6 +174,9 @@ mod tests {
         // Awkward sizes: the shortest of all whole vectors, tried one by one. It is longer than m²(1 − 1/c).
         let awkward = rung(vec![61, 67, 71]);
         assert_eq!(rung_scale(&awkward), 8192);
+        // Large groups: what the document of the format says, and `auditor/tests/test_rules.py` of these very groups.
+        let large = [vec![5000, 1], vec![64, 81, 6000], vec![6000, 64, 81], vec![4095, 4097]];
+        assert_eq!(large.map(|siblings| rung_scale(&rung(siblings))), [5000, 5184, 6000, 1 << 19]);
         let length = |c: u128, r: u128| (8192 - r).pow(2) + (c - 1) * r * r;
         let shortest = |c: u128| (0..=8192).map(|r| length(c, r)).min().unwrap();
         assert_eq!(rung_norm(&awkward, 8192), [61, 67, 71].map(shortest).into_iter().max().unwrap());

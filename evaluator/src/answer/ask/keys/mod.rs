@@ -9,6 +9,7 @@ use crate::answer::ask::query::asked;
 use crate::answer::ask::union;
 use crate::answer::error::QueryError;
 use crate::answer::figure::question::{self, Labels, Question, Row};
+use crate::answer::tell::open::ends;
 use crate::answer::tell::{Family, Teller};
 use crate::cube::Cube;
 use crate::projection::Grounds;
@@ -30,6 +31,8 @@ pub struct Questions {
     manifest: Manifest,
     /// Where a column identifies the unit: that column, and how many rows of each count.
     bound: Option<(String, u32)>,
+    /// The dimensions whose values beyond their ends were counted at these.
+    ends: Vec<Caveat>,
     cube: Cube,
     /// The dimensions of the key.
     keyed: Cube,
@@ -60,7 +63,13 @@ impl Questions {
             key_of.iter().filter_map(|&d| cube.dimensions.get(usize::from(d)).cloned()).collect();
         let keyed = Cube { dimensions };
         let projected = Arc::new(projected);
-        Ok(Some(Questions { name, manifest, bound, cube, keyed, projected, key }))
+        Ok(Some(Questions { name, manifest, bound, ends: Vec::new(), cube, keyed, projected, key }))
+    }
+
+    /// The same where values of these dimensions beyond their ends were counted at the ends: see [`crate::answer::Answers::with_ends`].
+    pub fn with_ends(mut self, dimensions: &[String]) -> Questions {
+        self.ends = ends(&self.keyed, dimensions);
+        self
     }
 
     /// The release's name, as FROM wants it.
@@ -82,7 +91,7 @@ impl Questions {
             without: self.manifest.privacy.without,
             period: None,
         };
-        self.bound.iter().map(truncated).collect()
+        self.bound.iter().map(truncated).chain(self.ends.iter().cloned()).collect()
     }
 
     /// What the release says of itself.
