@@ -23,7 +23,10 @@ fn told(answers: &Answers, sql: &str) -> Option<[ResultFigure; 2]> {
         Caveat::Clamped { amount, moved, .. } if amount == "pay" => Some(*moved),
         _ => None,
     });
-    assert_eq!(moved.is_some(), table.told().iter().any(|t| t.starts_with("pay: of the rows that were counted ")));
+    assert_eq!(
+        moved.is_some(),
+        table.told().iter().any(|t| t.starts_with("pay: of the rows that were counted "))
+    );
     moved
 }
 
