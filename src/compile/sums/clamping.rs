@@ -164,7 +164,7 @@ fn moved_rows_are_counted() {
         assert_eq!(moved.map(|f| f.estimate), truth);
         let description = answers.describe(0.9, 10).unwrap().to_string();
         let description = description.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(description.contains("Counted with noise: of all rows"), "{description}");
+        assert!(description.contains("Counted with noise: of the rows that were counted"), "{description}");
     }
     let dir = tempfile::tempdir().unwrap();
     let plain = watched(&paid("rho = 1", "skip", "", ""), "false");
