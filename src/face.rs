@@ -515,11 +515,11 @@ impl<'a> Row<'a> {
 pub(crate) const EXPLAINED: usize = 3;
 
 /// The dimensions whose values beyond their ends were counted at these, where this build reads sealed specs.
-fn ends(release: &File) -> Vec<String> {
-    #[cfg(feature = "spec")]
-    return crate::spec::clamped(release);
-    #[cfg(not(feature = "spec"))]
-    return Vec::new();
+#[cfg(feature = "spec")]
+use crate::spec::clamped as ends;
+#[cfg(not(feature = "spec"))]
+fn ends(_: &File) -> Vec<String> {
+    Vec::new()
 }
 
 /// Releases that are asked together. What one name is in two columns of the data is told by the sealed specs, where this build reads them.

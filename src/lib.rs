@@ -138,6 +138,7 @@ pub mod make;
 pub mod planner;
 #[cfg(feature = "planner")]
 mod preview;
+mod price;
 #[cfg(feature = "spec")]
 #[cfg_attr(not(feature = "compile"), allow(dead_code))]
 mod quotes;

@@ -7,7 +7,7 @@ use crate::answer::keys::Questions;
 use crate::cube::{Cube, Filter, Frame, Integers};
 use crate::plan::cost;
 use crate::plan::{Apart, Block, Losses, Plan, Subject};
-use crate::preview::price;
+use crate::price::price;
 use crate::projection::answer::Estimator;
 use crate::projection::{Projection, cost::cost as projection_cost};
 use crate::recover::Recovery;

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 const MOST_PAIRS: usize = 1 << 27;
 /// The most questions of one table that are asked one by one, and steps of all that rows are asked, some seconds.
 const MOST_ASKED: usize = 4096;
-const MOST_STEPS: usize = 1 << 33;
+const MOST_STEPS: u64 = 1 << 33;
 
 /// Why it is not known that all tables follow.
 pub(super) enum Open {
@@ -69,7 +69,7 @@ pub(super) fn from_rows<S: Source>(evaluator: &Evaluator<S>, plan: &Plan) -> Res
     let cube = recovery.cube();
     let mut left = MOST_STEPS;
     let mut spend = |questions: usize| {
-        let steps = rows.saturating_mul(rows).saturating_mul(questions);
+        let steps = (rows as u64).saturating_mul(rows as u64).saturating_mul(questions as u64);
         left.checked_sub(steps).map(|rest| left = rest).ok_or(Open::Many)
     };
     for table in &channel.workload {

@@ -39,7 +39,7 @@ pub(crate) use hash::is_hash;
 pub(crate) use spent::{Exact, Spent};
 
 use crate::exact::Rational;
-use crate::preview::price;
+use crate::price::price;
 use crate::release::{Currency, KeyError, SigningKey, canonical, parts};
 use crate::watch::Watch;
 use rand::TryRng;

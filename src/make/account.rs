@@ -8,7 +8,7 @@ use crate::ledger::{
     Bound, Chain, Charge, Exact, Ledger, LedgerError, Spent, default_path,
     spent::{exact, rational},
 };
-use crate::preview::price;
+use crate::price::price;
 use crate::release::parts::folded;
 use crate::release::{Currency, Release, ReleaseError, claims};
 use crate::spec::{AccountSpec, Spec};

@@ -1,7 +1,7 @@
 //! Numbers for people.
 
 use crate::exact::Rational;
-use crate::preview::price;
+use crate::price::price;
 use crate::release::Currency;
 
 /// A currency's name, as manifests have it.

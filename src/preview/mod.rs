@@ -28,7 +28,6 @@ pub(crate) use plan::{of_tables, optimum};
 pub(crate) use reserved::{device, is_reserved};
 pub use text::{NoPreview, preview};
 pub(crate) use warnings::no_part;
-pub(crate) use words::price;
 pub use words::{counted, figure, grouped};
 
 use crate::cube::{Cube, Cuboid};

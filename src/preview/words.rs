@@ -23,11 +23,6 @@ pub(crate) fn times(x: f64) -> String {
     if x < 1e6 { format!("{x:.2}") } else { figure(x) }
 }
 
-/// What something costs: nine decimals, or nine digits of very little.
-pub(crate) fn price(x: f64) -> String {
-    if x != 0.0 && x.abs() < 1e-4 { format!("{x:.8e}") } else { format!("{x:.9}") }
-}
-
 /// A figure to four significant digits, without an exponent while that is readable.
 pub fn figure(x: f64) -> String {
     if !x.is_finite() {
