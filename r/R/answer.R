@@ -34,7 +34,8 @@ answer <- function(said, release, sql) {
     alone <- setdiff(figures, FIGURE)
     rows <- rows[setdiff(names(rows), c(alone, paste(rep(alone, each = 3), FIGURE[-1], sep = "_")))]
   }
-  labels <- setdiff(labels_before(names(rows), c(figures, "estimate")), NA)
+  # Finished counts of an export stand before its figures.
+  labels <- setdiff(labels_before(names(rows), c(figures, "estimate")), c(NA, said$finish$column))
   for (name in labels) rows[[name]] <- typed(rows[[name]], level_of(release, name))
   for (name in setdiff(names(rows), labels)) {
     if (is.logical(rows[[name]])) rows[[name]] <- as.numeric(rows[[name]])

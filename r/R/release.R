@@ -50,12 +50,14 @@ verify <- function(release, public_key = NULL, recipient = NULL) {
   )
 }
 
-# The level of that name as the releases describe it, or NULL.
+# The level of that name as the releases describe it, or NULL. A dimension that is called as a figure is has underscores behind it in an export.
 level_of <- function(release, name) {
-  for (said in release$descriptions) {
-    for (levels in said$dimensions$levels) {
-      at <- match(name, levels$name)
-      if (!is.na(at)) return(list(numeric = levels$numeric[at], categories = levels$categories[[at]]))
+  for (called in unique(c(name, sub("_+$", "", name)))) {
+    for (said in release$descriptions) {
+      for (levels in said$dimensions$levels) {
+        at <- match(called, levels$name)
+        if (!is.na(at)) return(list(numeric = levels$numeric[at], categories = levels$categories[[at]]))
+      }
     }
   }
 }
@@ -75,11 +77,14 @@ print.margins_description <- function(x, ...) {
   cat(sprintf("%s: %s\n", x$name, x$title))
   if (!is.null(x$description)) cat(strwrap(x$description), sep = "\n")
   cat(strwrap(paste0("Made ", x$made, ", signed ", x$signed, ". Protects: ", x$protects)), sep = "\n")
+  listed("A copy for", x$recipient)
+  listed("Published without noise:", x$exact)
+  listed("Declared to be empty:", x$empty)
   cat("\nDimensions and their levels:\n")
   print.data.frame(x$dimensions, row.names = FALSE)
   cat(sprintf("\nTables (the margin holds with probability %s):\n", format(x$level)))
   print.data.frame(x$tables, row.names = FALSE, digits = 3)
-  said_of(x$caveats)
+  said_of(c(x$caveats, x$amounts$note))
   invisible(x)
 }
 
@@ -89,6 +94,12 @@ print.margins_verification <- function(x, ...) {
     verified = "VERIFIED", whole = "WHOLE, NOT VERIFIED", failed = "VERIFICATION FAILED: do not trust this file"
   )[[attr(x, "verdict")]], "\n", sep = "")
   invisible(x)
+}
+
+# What there is of these, in one paragraph.
+listed <- function(what, items) {
+  items <- as.character(unlist(items))
+  if (length(items)) cat(strwrap(paste(what, paste(items, collapse = "; "))), sep = "\n")
 }
 
 # Notes and caveats, as every print shows them.

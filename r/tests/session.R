@@ -132,9 +132,35 @@ whole <- export(release, c("sex", "age", "kids"))
 stopifnot(nrow(whole) == 1000, identical(names(whole)[1:4], c("sex", "age", "kids", "estimate")))
 finished <- export(release, c("day", "sex"), finish = "nonnegative-integral")
 stopifnot(finished$finished_biased >= 0, finished$finished_biased == round(finished$finished_biased))
+stopifnot(identical(attr(finished, "labels"), c("day", "sex")), identical(attr(finished, "figures"), "estimate"))
 files <- export(release, out = "tables")
 stopifnot("datapackage.json" %in% basename(files), any(grepl("csv$", files)))
 refused(export(release), "say which table")
+
+# Sums and means of a table are figures, too. Of nobody there is no mean, and of what may be nobody one without ends; a dimension that is called as a
+# figure is has another name.
+writeLines(c(
+  'name = "wages"', 'title = "Made up, too"', "[data]", 'path = "wages.csv"', "[privacy]", 'unit = "row"', 'rho = "1/2"',
+  "[[dimension]]", 'name = "low"', 'column = "sex"', 'categories = ["M", "F", "X"]',
+  "[[dimension]]", 'name = "kids"', "range = [0, 3]",
+  "[[amount]]", 'name = "pay"', "low = 0", "high = 100", "step = 1",
+  "[[table]]", 'of = ["low"]', 'sum = ["pay"]', "exact = true", 'reason = "the report has it"',
+  "[[table]]", 'of = ["kids"]', 'sum = ["pay"]'
+), "wages.toml")
+write.csv(data.frame(sex = rep(c("M", "F"), c(30, 20)), kids = rep(0:1, 25), pay = 1:50), "wages.csv", row.names = FALSE)
+margins("release", "wages.toml", "--key", "agency.key", "--ledger", "wages.jsonl", "--out", "out")
+wages <- margins_open("out/wages.margins")
+shown <- capture.output(print(describe(wages)))
+stopifnot(any(grepl("^Published without noise: low", shown)), any(grepl("^! pay: values below 0 count as 0", shown)))
+pay <- export(wages, "low")
+stopifnot(
+  identical(attr(pay, "figures"), c("count", "SUM(pay)", "AVG(pay)")), identical(attr(pay, "labels"), "low_"),
+  identical(levels(pay$low_), c("M", "F", "X")), pay$count == c(30, 20, 0), pay[["SUM(pay)"]] == c(465, 810, 0),
+  identical(is.na(pay[["AVG(pay)"]]), c(FALSE, FALSE, TRUE)), any(grepl("a ratio", attr(pay, "notes")))
+)
+few <- export(wages, "kids", level = 0.999999)
+stopifnot(identical(attr(few, "labels"), "kids"), few[["AVG(pay)_low"]][4] == -Inf, few[["AVG(pay)_high"]][4] == Inf)
+print(summary(few))
 
 # Pictures are drawn, of every kind of axis.
 pdf("plots.pdf")

@@ -3,7 +3,7 @@
 mod parts;
 mod sums;
 
-use super::batch::statements;
+use super::batch::queries;
 use super::output::{self, MOST};
 use super::refusal::failure;
 use super::rows::{self, Rows};
@@ -43,7 +43,8 @@ use std::time::Duration;
 #[command(
     after_help = "Examples:\n  margins ask survey.toml --within 50 --level 0.8 --key agency.key \\\n    \
     \"SELECT COUNT(*) FROM survey WHERE age < 18\"\n  \
-    margins ask survey.toml --within 50 --batch questions.sql --key agency.key --json"
+    margins ask survey.toml --within 50 --key agency.key --json \\\n    \
+    --batch questions.sql"
 )]
 pub(super) struct Args {
     /// The spec: the people, the dimensions, the data, the kind of noise
@@ -170,7 +171,7 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     };
     let text = crate::files::text(batch, MOST)
         .map_err(|e| Failure::Message(format!("cannot read {}: {e}", output::path(batch))))?;
-    let asked = statements(&text).into_iter().map(|(_, sql)| question(&sql, args.within));
+    let asked = queries(batch, &text)?.into_iter().map(|(_, sql)| question(&sql, args.within));
     let asked = asked.collect::<Result<Vec<_>, _>>()?;
     let mut asker = Asker::new(args, watch)?;
     let mut refused = 0usize;
@@ -333,7 +334,7 @@ impl<'a> Asker<'a> {
                 )));
             }
             if before.is_none() && !self.args.no_inference && self.same_truth(&release) {
-                found.push((line, Answers::from_release(release)?));
+                found.push((line, opened(release)?));
             }
         }
         found.sort_by_key(|(line, _)| *line);
@@ -437,6 +438,8 @@ impl<'a> Asker<'a> {
             released: None,
             refused: None,
         };
+        // What was measured for it alone, where nothing else may answer it.
+        let mut alone = Vec::new();
         let together = loop {
             let together = self.together(&self.releases, &figures)?;
             let question = Question::new(&self.spec, &figures, figures.len(), &together, target)?;
@@ -460,7 +463,10 @@ impl<'a> Asker<'a> {
                             reply.parts = invest.map(|(_, _, parts)| parts);
                             self.look()?;
                             break match self.args.no_inference {
-                                true => self.together(&[Answers::from_release(fresh)?], &figures)?,
+                                true => {
+                                    alone.push(opened(fresh)?);
+                                    self.together(&alone, &figures)?
+                                }
                                 false => self.together(&self.releases, &figures)?,
                             };
                         }
@@ -477,7 +483,9 @@ impl<'a> Asker<'a> {
             .collect::<Result<Option<Vec<_>>, _>>()?;
         let best =
             best.ok_or_else(|| Failure::Message("what was measured does not answer the question".into()))?;
-        reply.table = linear::table(&query, &self.spec.cube, &figures, &best, target.level);
+        let by: Vec<&Answers> = if self.args.no_inference { &alone } else { &self.releases }.iter().collect();
+        reply.table = linear::table(&query, &self.spec.cube, &figures, &best, target.level, &by)?;
+        reply.table.notes.extend(several_keys(&by));
         Ok(reply)
     }
 
@@ -563,6 +571,10 @@ impl<'a> Asker<'a> {
         let (symbol, args) = (self.currency().symbol(), self.args);
         let percent = output::figure(100.0 * args.level);
         let what = match (self.chain.bound(), most.is_zero()) {
+            (Some(bound), _) if !bound.admits(self.currency()) => format!(
+                "the bound is {}, and Gaussian noise has no pure ε: use `epsilon` without `delta` in the spec, or another bound",
+                account::bound(&bound)
+            ),
             (Some(bound), true) => format!("nothing is left of the bound, {}", account::bound(&bound)),
             (Some(bound), false) => format!(
                 "{symbol} = {} is left of the bound, {}",
@@ -577,6 +589,21 @@ impl<'a> Asker<'a> {
         };
         format!("within {within} at {percent} % cannot be had: {what}, and with it {best}")
     }
+}
+
+/// That readers cannot combine what was combined, where several keys signed it.
+pub(super) fn several_keys(releases: &[&Answers]) -> Option<String> {
+    let mut keys = releases.iter().map(|r| r.release().manifest().signer.public_key.as_str());
+    let first = keys.next()?;
+    keys.any(|key| key != first).then(|| {
+        "This combines releases of several keys, which this ledger charged; `margins query` combines those of one key alone.".to_owned()
+    })
+}
+
+/// A release, and what its sealed spec says of values beyond ends.
+fn opened(release: Release) -> Result<Answers, QueryError> {
+    let ends = spec::clamped(&release);
+    Ok(Answers::from_release(release)?.with_ends(&ends))
 }
 
 /// The BLAKE3 hash of a file.

@@ -1,5 +1,8 @@
 //! Files of queries: one a line, or over several lines.
 
+use super::{Failure, output};
+use std::path::Path;
+
 /// What goes on with a statement at the beginning of a line.
 const GOES_ON: [&str; 13] = [
     "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "UNION", "AND", "OR", "WHEN", "ELSE",
@@ -37,6 +40,22 @@ pub(super) fn statements(text: &str) -> Vec<(usize, String)> {
     }
     out.retain(|(_, sql)| !sql.is_empty());
     out
+}
+
+/// The statements of a file. A file in which none begins as one is another file, whose lines nobody asked to see.
+pub(super) fn queries(file: &Path, text: &str) -> Result<Vec<(usize, String)>, Failure> {
+    let found = statements(text);
+    let begins = |sql: &str| {
+        let first = sql.trim_start_matches('(').split_whitespace().next().unwrap_or_default();
+        ["SELECT", "SHOW", "DESCRIBE", "DESC"].iter().any(|word| first.eq_ignore_ascii_case(word))
+    };
+    if !found.is_empty() && !found.iter().any(|(_, sql)| begins(sql)) {
+        return Err(Failure::Message(format!(
+            "{} is no file of queries: no line begins with SELECT, SHOW or DESCRIBE",
+            output::path(file)
+        )));
+    }
+    Ok(found)
 }
 
 /// The line up to `--`, unless that stands inside quotes.

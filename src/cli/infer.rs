@@ -314,6 +314,13 @@ fn text(path: &Path) -> Result<String, Failure> {
 fn read(path: &Path) -> Result<(File, History), Failure> {
     let about = |e: &dyn std::fmt::Display| Failure::Message(format!("{}: {e}", output::path(path)));
     let text = text(path)?;
+    // Errors show lines, which may be anybody's where this is another file.
+    if !text
+        .lines()
+        .any(|line| ["answers", "budgets", "rows"].iter().any(|key| line.trim_start().starts_with(key)))
+    {
+        return Err(about(&"this is no history: no line begins with `answers`, `budgets` or `rows`"));
+    }
     let mut file: File = toml::from_str(&text).map_err(|e| about(&e))?;
     let answers = std::mem::take(&mut file.answers);
     let budgets = std::mem::take(&mut file.budgets);

@@ -123,6 +123,14 @@ fn privacy(release: &Release, lines: &mut Lines) -> Outcome {
         let text = truncation(unit, max_rows).replacen("Counts ", "", 1);
         lines.add("counts", &format!("{text}; no interval covers them"));
     }
+    let clamped = crate::spec::clamped(release);
+    if !clamped.is_empty() {
+        let clamped = clamped.join(", ");
+        lines.add(
+            "clamped",
+            &format!("values of {clamped} beyond the ends count in the categories at these; no interval covers that"),
+        );
+    }
     let cube = release.cube()?;
     let plan = release.plan(&cube)?;
     for (channel, values, _) in release.beside(&plan.of_rows(), &cube)? {

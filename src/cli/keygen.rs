@@ -67,7 +67,11 @@ pub(super) fn ask(prompt: &str) -> Result<Zeroizing<String>, Failure> {
             "a passphrase is asked for on a terminal, and there is none; for automation use a key made with --no-passphrase".into(),
         ));
     }
-    rpassword::prompt_password(prompt)
-        .map(Zeroizing::new)
-        .map_err(|e| Failure::Message(format!("cannot read the passphrase: {e}")))
+    rpassword::prompt_password(prompt).map(Zeroizing::new).map_err(|e| {
+        if e.kind() == std::io::ErrorKind::Interrupted {
+            output::say("\ninterrupted: nothing was charged, signed or written");
+            std::process::exit(130);
+        }
+        Failure::Message(format!("cannot read the passphrase: {e}"))
+    })
 }

@@ -84,6 +84,9 @@ pub(super) fn run(args: &Args) -> Outcome {
             crate::visible::visible(&list.until)
         )));
     }
+    if list.until < super::today() {
+        output::warn("note: the last day of this list is past: it fails for whoever reads it");
+    }
     change(&mut list, args)?;
     list.sound(&key.public_key()).map_err(Failure::Message)?;
     crate::files::folders(&args.folder).map_err(|e| output::about(&args.folder, &e))?;

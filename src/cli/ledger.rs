@@ -163,6 +163,12 @@ fn bind(init: &Init) -> Outcome {
             "`{id}` is no id: letters, digits, dots, - and _, a letter or digit first"
         )));
     }
+    if init.id.ends_with(".jsonl") {
+        return Err(Failure::Message(format!(
+            "`{}` is a file, and no id: give the id, and the file with --ledger",
+            init.id
+        )));
+    }
     reserved("the dataset's id", &init.id).map_err(|e| Failure::Message(e.to_string()))?;
     let ledger = Ledger::at(&path, &init.id).map_err(failed)?;
     ledger.bind(bound, &super::today()).map_err(failed)?;

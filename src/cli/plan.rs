@@ -134,6 +134,9 @@ impl Args {
     }
 }
 
+/// The longest picture that is looked at before it is replaced.
+const MOST_SVG: u64 = 64 << 20;
+
 fn picture(spec: &Spec, job: &Job, file: &Path) -> Outcome {
     let (chart, below) = match job {
         Job::Projection(designed) => (super::projection::picture(spec, &designed.design), Vec::new()),
@@ -161,7 +164,15 @@ fn curve(spec: &Spec, job: &Job, file: &Path) -> Outcome {
     }
 }
 
+/// Draws into a new file, or in the place of a picture: whatever else is there stays.
 fn draw(chart: &Chart, below: &[Dots], file: &Path) -> Outcome {
+    let is_picture = |text: &str| ["<svg", "<?xml"].iter().any(|start| text.trim_start().starts_with(start));
+    if file.exists() && !crate::files::text(file, MOST_SVG).is_ok_and(|text| is_picture(&text)) {
+        return Err(Failure::Message(format!(
+            "{} is there, and is no picture that could be drawn anew: give another name",
+            output::path(file)
+        )));
+    }
     crate::files::write(file, &svg_above(chart, below)).map_err(|e| output::cannot_write(file, &e))
 }
 

@@ -365,14 +365,14 @@ struct Keys<'a> {
     file: &'a Path,
     places: Vec<usize>,
     /// What makes every answer untrue, in a word.
-    status: Option<&'static str>,
+    status: Option<&'a str>,
 }
 
 impl<'a> Keys<'a> {
     fn new(
         asked: &'a Projection,
         file: &'a Path,
-        status: Option<&'static str>,
+        status: Option<&'a str>,
         header: &csv::StringRecord,
     ) -> Result<Keys<'a>, Failure> {
         let names = asked.questions.key_names();
@@ -415,7 +415,14 @@ pub(super) fn keys(asked: &Projection, file: &Path) -> Outcome {
     let mut reader =
         crate::blank_rows::reader(&csv::ReaderBuilder::new(), || files::open(file)).map_err(fail)?;
     let caveats = questions.caveats();
-    let status = caveats.first().map(Caveat::status);
+    let mut words: Vec<&str> = Vec::new();
+    for word in caveats.iter().map(Caveat::status) {
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    let words = words.join(" ");
+    let status = (!words.is_empty()).then_some(&words[..]);
     let keys = Keys::new(asked, file, status, reader.headers().map_err(fail)?)?;
     let figures = ["estimate", "std_error", "low", "high"];
     let header = questions.key_names().into_iter().chain(figures).chain(status.map(|_| "status"));
@@ -426,6 +433,7 @@ pub(super) fn keys(asked: &Projection, file: &Path) -> Outcome {
         match record.map_err(fail).and_then(|record| keys.line(&record, row)) {
             Ok(line) => out.push_str(&line),
             Err(e) => {
+                output::tell(&caveats, level);
                 output::data(&out)?;
                 return Err(e);
             }

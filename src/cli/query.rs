@@ -3,7 +3,7 @@
 pub(super) mod areas;
 pub(crate) mod args;
 
-use super::batch::statements;
+use super::batch;
 use super::output::{self, MOST};
 use super::source::Source;
 use super::{Failure, Outcome, records, terminal};
@@ -110,12 +110,12 @@ impl Told {
 }
 
 /// Answers every query of a file, in parallel; answers appear as they are ready.
-fn many(args: &Args, source: &Source, batch: &Path) -> Outcome {
+fn many(args: &Args, source: &Source, file: &Path) -> Outcome {
     use rayon::prelude::*;
     let about = source.about();
-    let text = crate::files::text(batch, MOST)
-        .map_err(|e| Failure::Message(format!("cannot read {}: {e}", output::path(batch))))?;
-    let queries = statements(&text);
+    let text = crate::files::text(file, MOST)
+        .map_err(|e| Failure::Message(format!("cannot read {}: {e}", output::path(file))))?;
+    let queries = batch::queries(file, &text)?;
     let print = match () {
         () if args.json || args.jsonl => output::json,
         () if args.csv => output::data,

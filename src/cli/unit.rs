@@ -11,10 +11,10 @@ pub(crate) fn left_out(unit: &Unit, noise: Noise) -> String {
     let (power, times) = if noise.squares() { ("max_rows²", rows * rows) } else { ("max_rows", rows) };
     let first = if rows == 1 { "the first row".into() } else { format!("the first {} rows", grouped(rows)) };
     let by = if order.is_empty() { String::new() } else { format!(" by {}", order.join(", ")) };
+    let here = if times == 1 { "once".into() } else { format!("{} times", grouped(times)) };
     let text = format!(
         "out all but {first} of each {column}{by}; no interval covers what is left out. A larger max_rows leaves out less, and \
-         costs more: {power} times one row's (here {} times), so errors grow as max_rows does",
-        grouped(times)
+         costs more: {power} times one row's (here {here}), so errors grow as max_rows does"
     );
     format!("leaves    {}\n", crate::audit::wrap(&text, 70, 10))
 }

@@ -72,7 +72,7 @@ fn buys(spec: &Spec, job: &Job, budget: Rational, times: f64) -> String {
         Budget::Epsilon(_) => format!("epsilon = \"{}\"", written(budget)),
     };
     format!(
-        "{symbol} = {:.6} is the most that a release of this spec may cost ({write}){accuracy}",
-        budget.to_f64()
+        "{symbol} = {} is the most that a release of this spec may cost ({write}){accuracy}",
+        crate::price::price(budget.to_f64())
     )
 }

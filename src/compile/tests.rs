@@ -367,6 +367,11 @@ fn the_data_is_not_published_with_the_spec() {
         std::os::unix::fs::symlink(at("people.csv"), at("other.csv")).unwrap();
         assert!(with("other.csv").unwrap_err().to_string().contains("is the data file"));
     }
+    // Not a line of it is shown, whatever would be wrong with it as a list.
+    std::fs::write(at("people.csv"), "place,region\nsecret,1\nsecret,2\n").unwrap();
+    let why = with("people.csv").unwrap_err().to_string();
+    assert!(why.contains("is the data file") && !why.contains("secret"), "{why}");
+    std::fs::write(at("people.csv"), rows).unwrap();
     // The same bytes under another name show when the data is opened.
     let key = SigningKey::throw_away().unwrap();
     let again = |copy: &str| {

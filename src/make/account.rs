@@ -259,7 +259,7 @@ fn added_up(chain: &Chain) -> Option<Spent> {
 
 /// The lines about an account after a charge.
 pub(crate) fn text(chain: &Chain) -> String {
-    let id = chain.id().unwrap_or_default();
+    let id = chain.id().unwrap_or("ID");
     let lines = |spent: &Spent| self::spent(spent, chain).replace("; ", "\n          ");
     let mut out = format!("in all    {}\n", lines(&chain.spent()));
     if let Some(added_up) = added_up(chain) {

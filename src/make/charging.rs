@@ -24,8 +24,8 @@ impl Charging<'_> {
     pub(super) fn note(&self) -> Option<String> {
         let first = visible(&self.replaced.first()?.display().to_string()).into_owned();
         let there = match self.replaced.len() {
-            1 => format!("{first} is there and was charged. Replacing it"),
-            n => format!("{first} and {} more are there and were charged. Replacing them", n - 1),
+            1 => format!("{first} is there. Replacing it"),
+            n => format!("{first} and {} more are there. Replacing them", n - 1),
         };
         Some(format!("note: {there} charges again: in all {}", self.in_all()))
     }

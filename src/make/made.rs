@@ -128,7 +128,8 @@ fn make_signed(
         .map(|d| d.path.as_path())
         .filter(|_| options.rows.is_none() && options.piped.is_none());
     let data = options.counts.as_deref().or(options.data.as_deref()).or(own);
-    let needed = [Some(ledger.as_path()), spec.file.as_deref(), options.key.as_deref(), data];
+    let extended = options.extends.as_deref();
+    let needed = [Some(ledger.as_path()), spec.file.as_deref(), options.key.as_deref(), data, extended];
     let names = place::names(&spec);
     for name in &names {
         for path in needed.into_iter().flatten() {

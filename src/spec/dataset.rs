@@ -95,6 +95,22 @@ pub(super) fn account(value: &Value<'_>, folder: &std::path::Path, sink: &mut Si
     (sink.count() == before).then_some(AccountSpec { ledger, unit, unit_of, part })
 }
 
+/// How many units of the release one of the account is must be said wherever these differ: taken for one, a household of four would be charged as one person.
+pub(super) fn check_unit(root: &Fields<'_, '_>, account: &AccountSpec, own: Option<&str>, sink: &mut Sink) {
+    let quiet = &mut Sink::new(String::new(), String::new(), 0, 0);
+    let fields = root.get("dataset").and_then(|value| Fields::open(value, "`[dataset]`", &KEYS, quiet));
+    let key = |name: &str| fields.as_ref().and_then(|f| f.get(name));
+    if let (Some(unit), None, Some(said), Some(own)) = (key("unit"), key("unit_of"), &account.unit, own)
+        && said != own
+    {
+        sink.push(
+            Diagnostic::at(unit.span(), "`unit` without `unit_of`")
+                .label(format!("how many units of this release, each a {own}, is one of these?"))
+                .help("say at most how many: `unit_of = 4`".to_owned()),
+        );
+    }
+}
+
 /// Reads the table.
 pub(super) fn read(value: &Value<'_>, sink: &mut Sink) -> Option<Dataset> {
     let fields = Fields::open(value, "`[dataset]`", &KEYS, sink)?;

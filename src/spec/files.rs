@@ -3,7 +3,7 @@
 use crate::unpack;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The longest a spec may be. It becomes part of the release.
 pub(crate) const MAX_SPEC: u64 = 4 << 20;
@@ -46,7 +46,7 @@ fn too_large(most: u64) -> io::Error {
 }
 
 /// Whether two names lead to one file.
-pub(super) fn same_file(a: &Path, b: &Path) -> bool {
+fn same_file(a: &Path, b: &Path) -> bool {
     #[cfg(unix)]
     if let (Ok(a), Ok(b)) = (std::fs::metadata(a), std::fs::metadata(b)) {
         use std::os::unix::fs::MetadataExt;
@@ -55,20 +55,43 @@ pub(super) fn same_file(a: &Path, b: &Path) -> bool {
     matches!((std::fs::canonicalize(a), std::fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
 }
 
+/// Whether a file is the data, or is in its folder.
+fn is_of(file: &Path, data: &Path) -> bool {
+    let inside = || match (std::fs::canonicalize(file), std::fs::canonicalize(data)) {
+        (Ok(file), Ok(folder)) => file.starts_with(folder),
+        _ => false,
+    };
+    same_file(file, data) || data.is_dir() && inside()
+}
+
 /// Reads files by the names the spec gives them, and remembers those that became part of the spec.
 pub(super) struct Files<'r> {
     read: &'r dyn Fn(&str) -> io::Result<Vec<u8>>,
     /// Whether they come from a sealed release: what is kept of a file is then all there is of it.
     pub(super) sealed: bool,
+    /// The folder that names are relative to, and the data, which is none of them.
+    data: Option<(PathBuf, PathBuf)>,
     kept: Vec<(String, Vec<u8>)>,
 }
 
 impl<'r> Files<'r> {
     pub(super) fn new(read: &'r dyn Fn(&str) -> io::Result<Vec<u8>>, sealed: bool) -> Files<'r> {
-        Files { read, sealed, kept: Vec::new() }
+        Files { read, sealed, data: None, kept: Vec::new() }
+    }
+
+    /// From now on refuses to read the data, before a byte of it: what is wrong with a list is shown with its lines.
+    pub(super) fn keep_off(&mut self, folder: &Path, data: &Path) {
+        self.data = Some((folder.to_owned(), data.to_owned()));
     }
 
     pub(super) fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        if let Some((folder, data)) = &self.data
+            && is_of(&folder.join(path), data)
+        {
+            return Err(io::Error::other(
+                "it is the data file, and would be published with the release: make a file of public lists",
+            ));
+        }
         match self.kept.iter().find(|(name, _)| name == path) {
             Some((_, bytes)) => Ok(bytes.clone()),
             None => (self.read)(path),

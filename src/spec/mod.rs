@@ -121,15 +121,5 @@ pub(crate) fn of_text(source: &str, origin: &Path) -> Result<Spec, SpecErrors> {
         return Err(whole(format!("the spec is longer than {MAX_SPEC} bytes"), None));
     }
     let folder = origin.parent().unwrap_or(Path::new(""));
-    let spec = parse(source, origin, |file| files::read_unpacked(&folder.join(file), MAX_ATTACHED))?;
-    if let Some(data) = &spec.data
-        && let Some((attached, _)) =
-            spec.attachments.iter().find(|(name, _)| files::same_file(&folder.join(name), &data.path))
-    {
-        return Err(whole(
-            format!("`{attached}` is the data file"),
-            Some("it would be published with the release: make a file of public lists".into()),
-        ));
-    }
-    Ok(spec)
+    parse(source, origin, |file| files::read_unpacked(&folder.join(file), MAX_ATTACHED))
 }

@@ -241,6 +241,12 @@ fn whole_spec(
     let privacy = root
         .require("privacy", "`[privacy]` with `unit = \"row\"` and `rho = \"1/2\"`", sink)
         .and_then(|v| privacy::read(v, sink));
+    // What is sealed is as it was when it was released.
+    if !files.sealed {
+        let unit = privacy.as_ref().map(|p| p.unit.name());
+        account.iter().flatten().for_each(|account| dataset::check_unit(&root, account, unit, sink));
+        data.iter().flatten().for_each(|data| files.keep_off(folder, &data.path));
+    }
     let dimensions: Option<Vec<DeclaredDimension>> = root
         .require("dimension", "`[[dimension]]`, once for every attribute", sink)
         .and_then(|v| read::several(v, "dimension", sink))

@@ -95,11 +95,12 @@ impl Spec {
     pub(crate) fn absolute_paths(&self) -> Vec<String> {
         let Ok(table) = self.source.parse::<toml::Table>() else { return Vec::new() };
         let data = table.get("data").and_then(|d| d.get("path"));
+        let ledger = table.get("dataset").and_then(|d| d.get("ledger"));
         let strategy = table.get("strategy");
         let of_strategy = ["rows", "expected"].into_iter().filter_map(|key| strategy?.get(key)?.get("file"));
         let dimensions = table.get("dimension").and_then(|d| d.as_array()).into_iter().flatten();
         let of_dimensions = dimensions.flat_map(|d| [d.get("hierarchy"), d.get("labels")]).flatten();
-        let said = data.into_iter().chain(of_dimensions).chain(of_strategy);
+        let said = data.into_iter().chain(ledger).chain(of_dimensions).chain(of_strategy);
         let absolute = |p: &&str| {
             let drive = p.as_bytes().get(1) == Some(&b':');
             p.starts_with(['/', '\\', '~']) || drive

@@ -196,6 +196,11 @@ fn lines_fit_eighty_columns() {
 }
 
 #[test]
+fn told() {
+    golden("told.session");
+}
+
+#[test]
 fn labels() {
     golden("labels.session");
 }

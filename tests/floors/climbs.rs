@@ -4,7 +4,7 @@ use super::floor;
 use super::tree::Tree;
 
 /// From the ground up. A name is a folder of a package, or a file of it.
-const FLOORS: [&str; 37] = [
+const FLOORS: [&str; 38] = [
     "exact",
     "numeric",
     "law",
@@ -16,6 +16,7 @@ const FLOORS: [&str; 37] = [
     "memo",
     "interrupt",
     "visible",
+    "price",
     "cube",
     "sql",
     "plan",

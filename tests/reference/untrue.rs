@@ -7,7 +7,7 @@ use margins::cube::Frame;
 use margins::exact::Rational;
 use margins::plan::{Channel, Neighbours, Noise, Plan, Subject, cost};
 use margins::release::keys::keygen;
-use margins::release::{Release, SigningKey};
+use margins::release::{Kind, Release, SigningKey};
 use margins::render::{self, Caveat, ResultCell, ResultFigure, ResultTable};
 use margins::secret::ingest::Means;
 use margins::secret::noise::Entropy;
@@ -164,6 +164,14 @@ fn one_measuring_is_never_combined_with_itself() {
         let why = why(&a, other);
         assert!(why.contains("the same noisy integers"), "{why}");
     }
+    // One integer is another one, and that file names no charge.
+    let changed = resealed(a.release(), &key, |m, sections| {
+        drop(m.as_object_mut().unwrap().remove("account"));
+        let counts = sections.iter_mut().find(|(tag, _)| *tag == Kind::Measurements.tag()).unwrap();
+        counts.1[1] ^= 2;
+    });
+    let why_changed = why(&a, Answers::from_release(changed.unwrap()).unwrap());
+    assert!(why_changed.contains("the same noisy integers"), "{why_changed}");
     // Noise that is nearly always zero gives the same integers twice, and both are honest.
     let exact = || of("exact", "unit = \"row\"\nepsilon = 500");
     assert_eq!(why(&exact(), exact()), "");

@@ -40,6 +40,7 @@ impl Shown {
             Shown::Tables => return Ok(tables(of)),
             Shown::One(name) if name.eq_ignore_ascii_case(&of.name) => {
                 let mut out = dimensions(of);
+                out.notes.extend(of.untrue.iter().cloned());
                 out.notes.extend(of.amounts.iter().map(|a| a.note.clone()));
                 return Ok(out);
             }
@@ -51,19 +52,22 @@ impl Shown {
         let levels = of.dimensions.iter().flat_map(|d| &d.levels);
         let same = |name: &str| name.eq_ignore_ascii_case(one);
         if let Some(level) = levels.clone().find(|l| same(&l.name)) {
+            let own = of.dimensions.iter().find(|d| d.levels.iter().any(|l| l.name == level.name));
             let codes = level.categories.iter().map(|c| vec![ResultCell::Label(c.clone())]);
             let Some(labels) = &level.labels else {
-                return Ok(table(&[(&level.name, ColumnKind::Text)], codes.collect(), of.level));
+                let out = table(&[(&level.name, ColumnKind::Text)], codes.collect(), of.level);
+                return Ok(with_ends(out, of, own));
             };
             let both = |(mut row, label): (Vec<ResultCell>, &String)| {
                 row.push(ResultCell::Label(label.clone()));
                 row
             };
             let columns = [(&*level.name, ColumnKind::Text), ("label", ColumnKind::Text)];
-            return Ok(table(&columns, codes.zip(labels).map(both).collect(), of.level));
+            return Ok(with_ends(table(&columns, codes.zip(labels).map(both).collect(), of.level), of, own));
         }
         if let Some(d) = of.dimensions.iter().find(|d| same(&d.name)) {
-            return Ok(dimensions(&Description { dimensions: vec![d.clone()], ..of.clone() }));
+            let out = dimensions(&Description { dimensions: vec![d.clone()], ..of.clone() });
+            return Ok(with_ends(out, of, Some(d)));
         }
         let amounts = of.amounts.iter().map(|a| a.name.as_str());
         let known: Vec<&str> = levels.map(|l| l.name.as_str()).chain(amounts).collect();
@@ -75,6 +79,15 @@ impl Shown {
 fn table(columns: &[(&str, ColumnKind)], rows: Vec<Vec<ResultCell>>, level: f64) -> ResultTable {
     let column = |&(name, kind): &(&str, ColumnKind)| ResultColumn { name: name.into(), kind };
     ResultTable::new(columns.iter().map(column).collect(), rows, level)
+}
+
+/// A table with what is untrue of one dimension.
+fn with_ends(mut out: ResultTable, of: &Description, dimension: Option<&Dimension>) -> ResultTable {
+    let about = |text: &&String| {
+        dimension.is_some_and(|d| text.strip_prefix(&d.name).is_some_and(|rest| rest.starts_with(": ")))
+    };
+    out.notes.extend(of.untrue.iter().filter(about).cloned());
+    out
 }
 
 fn tables(of: &Description) -> ResultTable {
@@ -102,6 +115,7 @@ fn tables(of: &Description) -> ResultTable {
     let rows = of.tables.iter().map(row).chain(sums).collect();
     let mut out = table(&columns, rows, of.level);
     out.notes.push(errors_note(of));
+    out.notes.extend(of.untrue.iter().cloned());
     out.notes.extend(of.amounts.iter().map(|a| a.note.clone()));
     let more = of.more_tables + of.amounts.iter().map(|a| a.more_tables).sum::<u64>();
     if more > 0 {

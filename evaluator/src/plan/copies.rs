@@ -9,7 +9,7 @@
 //!   `secret::noise`. So a copy of scale `b` costs what any measuring at scale `b` costs.
 //! * Gaussian noise. A sum of discrete Gaussians is none. [`proven`] is the scale of a discrete Gaussian that costs no less.
 //!
-//! **Shifted**, as published: every copy is measured anew, with noise around a secret centre, one for all integers of a copy, drawn
+//! **Shifted**, as published: every copy is measured anew, with noise around a secret centre, one for all counts of rows of a copy, drawn
 //! uniformly from the whole numbers of an interval, [`Centres`]. *Guarantee:* each copy alone costs what its noise costs, whatever the centre is
 //! (adding a constant is post-processing), and all together cost the **sum**: a centre hides nothing from those who put copies
 //! together. One known count, one public mean, or a difference within a copy removes it. *Proof:* composition, given the centres.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 macro_rules! strategies {
     ($with:ident) => {
         $with! {
-            /// The contrasts that each table adds to the coarser ones: optimal under Gaussian noise.
+            /// The contrasts that each table adds to the coarser ones: optimal under Gaussian noise, where groups have one size.
             Residual = 1 "residual" residual;
             /// The tables asked for, as they are.
             Queries = 2 "queries" queries;

@@ -6,15 +6,16 @@
 //! leave no way. How values lie within a cell no table of sums says: that is invented.
 
 use super::numbers::{Aim, Drawing};
-use super::report::{AmountReport, Gap};
+use super::report::{AmountReport, Gap, LEVEL};
 use super::shape::Nodes;
 use super::targets::{Wanted, at, together};
 use super::tree::with_lower;
 use super::values::{RecordColumn, Values};
 use super::{RecordsError, share};
 use crate::answer::tell::channels::ChannelValues;
-use crate::answer::{Answers, Evaluator, Several};
+use crate::answer::{AnswerError, Answers, Evaluator, Several};
 use crate::cube::{Cube, Cuboid, MOST_PLACES, NoValue, Quantity, Summand, Weighing};
+use crate::render::Caveat;
 use crate::watch::Watch;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -108,7 +109,7 @@ pub(super) fn told(of: &Several, wanted: &mut Wanted, watch: &Watch) -> Result<A
         }
         out.each.extend(summed(releases, quantity, column, wanted)?);
     }
-    out.notes.extend(notes(releases, &out.each));
+    out.notes.extend(notes(releases, &out.each)?);
     if !unlike.is_empty() {
         out.notes.push(format!(
             "Not in the records, as its bounds, steps or the like differ between the releases: {}.",
@@ -119,7 +120,7 @@ pub(super) fn told(of: &Several, wanted: &mut Wanted, watch: &Watch) -> Result<A
 }
 
 /// What is to be known of the amounts, in sentences.
-fn notes(releases: &[Answers], each: &[Summed]) -> Vec<String> {
+fn notes(releases: &[Answers], each: &[Summed]) -> Result<Vec<String>, AnswerError> {
     let of = |keep: &dyn Fn(&Summed) -> bool| -> Vec<&str> {
         each.iter().filter(|s| keep(s)).map(|s| s.column.as_str()).collect()
     };
@@ -146,7 +147,15 @@ fn notes(releases: &[Answers], each: &[Summed]) -> Vec<String> {
             weighted.join(", ")
         ));
     }
-    notes
+    for Summed { quantity, .. } in each {
+        notes.push(quantity.note());
+        for release in releases {
+            let Some(moved) = release.moved(quantity, LEVEL)? else { continue };
+            let (amount, ends) = (quantity.name.clone(), quantity.ends());
+            notes.push(Caveat::Clamped { amount, ends, moved, period: None }.text(LEVEL));
+        }
+    }
+    Ok(notes)
 }
 
 /// What tells a subject of these releases.

@@ -320,6 +320,7 @@ pub fn records(of: &Several, options: &Options, watch: &Watch) -> Result<Records
     let mut columns: Vec<RecordColumn> = (0..attributes).map(column).collect();
     report.notes = report::notes(&report, cube, &columns);
     report.notes.append(&mut given.notes);
+    report.notes.extend(report::untrue(of.releases())?);
     columns.append(&mut given.columns);
     Ok(Records { columns, report })
 }

@@ -2,8 +2,12 @@
 
 use super::shape::{Nodes, Shape, Target};
 use super::{RecordColumn, share};
+use crate::answer::{AnswerError, Answers};
 use crate::cube::Cube;
 use serde::{Deserialize, Serialize};
+
+/// The level of intervals in a report.
+pub(super) const LEVEL: f64 = 0.95;
 
 /// How far the records' table is from the release's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -139,6 +143,20 @@ pub(super) fn in_closed(shape: &Shape, nodes: &Nodes, rows: usize) -> u64 {
         shape.cells(&c.columns, nodes, rows).filter(|&cell| c.cells[cell]).count() as u64
     };
     shape.closed.iter().map(one).sum()
+}
+
+/// What makes the release's counts untrue besides noise, and so those of the records, in sentences. Counts of what was left out are with intervals of 95 %.
+pub(super) fn untrue(releases: &[Answers]) -> Result<Vec<String>, AnswerError> {
+    let mut out = Vec::new();
+    for release in releases {
+        let caveats = release.caveats(LEVEL)?;
+        for text in caveats.iter().map(|c| c.text(LEVEL)).chain(release.told()) {
+            if !out.contains(&text) {
+                out.push(text);
+            }
+        }
+    }
+    Ok(out)
 }
 
 /// What is to be known of the records, in sentences.

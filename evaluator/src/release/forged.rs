@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use super::layout::{Header, Row};
-use super::{FORMAT, Kind, Manifest, Release, ReleaseError, Section, SigningKey, canonical, manifest};
+use super::manifest::Section;
+use super::{FORMAT, Kind, Manifest, Release, ReleaseError, SigningKey, canonical, manifest};
 use serde_json::Value;
 
 /// Sections as they are to be sealed: tag and bytes, in the order of the file.

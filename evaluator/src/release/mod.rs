@@ -79,7 +79,6 @@ pub use self::{
     verify::{Check, Outcome, sidecar_path},
 };
 pub(crate) use layout::MAX_SIGNATURE;
-pub(crate) use manifest::Section;
 
 #[cfg(feature = "compile")]
 pub use keys::{KeyError, SigningKey};

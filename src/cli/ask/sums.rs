@@ -40,7 +40,9 @@ impl OfSums {
     /// What releases say together.
     fn answer(&self, releases: &[&Answers], level: f64) -> Result<ResultTable, Failure> {
         let asked = self.read()?.map(|asked| asked.answer(releases, level)).transpose()?;
-        Ok(asked.unwrap_or_default())
+        let mut table = asked.unwrap_or_default();
+        table.notes.extend(super::several_keys(releases));
+        Ok(table)
     }
 
     /// How far the least certain figure reaches by them: without end where they do not tell it.
@@ -152,7 +154,7 @@ impl Asker<'_> {
             reply.released = Some(released);
             self.look()?;
             reply.table = match self.args.no_inference {
-                true => asked.answer(&[&Answers::from_release(fresh)?], level)?,
+                true => asked.answer(&[&super::opened(fresh)?], level)?,
                 false => asked.answer(&self.releases.iter().collect::<Vec<_>>(), level)?,
             };
             return Ok(reply);

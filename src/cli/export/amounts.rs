@@ -1,12 +1,15 @@
 //! What rows have of numbers, in exports: the tables of sums, and beside the counts of a table its sums and means.
 
 use super::FINISHED;
-use crate::answer::{AnswerError, Answers, Group, Options, QueryError};
+use crate::answer::{AnswerError, Answers, Group, Options, QueryError, whole_ends};
 use crate::cli::Failure;
 use crate::cube::{Cuboid, Filter, Level, NoValue, Weighing};
+use crate::law::{ErrorLaw, Interval};
 use crate::plan::Plan;
 use crate::render::{Caveat, ResultCell, ResultFigure};
 use crate::sql::{quoted, quoted_level};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Which tables a release has, of counts and of the sums of numbers.
 pub(crate) struct SummedBeside<'a> {
@@ -21,14 +24,68 @@ pub(crate) struct TidyMeasure {
     /// What it is measured in, if that is said.
     pub unit: Option<String>,
     pub cells: Vec<ResultFigure>,
-    /// What besides noise makes it untrue: the weights of rows; how many values were moved to the ends of the number, where that was measured.
+    /// What besides noise makes it untrue, as an answer to the same question says it.
     pub caveats: Vec<Caveat>,
+    /// What else an answer says of it: that it is a ratio, where values were moved to.
+    pub notes: Vec<String>,
+    /// How its intervals were found.
+    pub method: String,
 }
 
 impl TidyMeasure {
-    /// A count of rows.
-    pub(crate) fn of_rows(name: String, cells: Vec<ResultFigure>) -> TidyMeasure {
-        TidyMeasure { name, unit: None, cells, caveats: Vec::new() }
+    /// A mean: a ratio of two estimates.
+    pub(super) fn is_mean(&self) -> bool {
+        self.name.starts_with(MEAN)
+    }
+}
+
+/// How the name of a mean begins.
+const MEAN: &str = "AVG(";
+
+/// What besides noise makes every figure of a table untrue, in the order of answers: what is told of the ends of dimensions is for tables that tell
+/// the categories of these apart.
+fn caveats(answers: &Answers, levels: &[Level], level: f64) -> Result<Vec<Caveat>, Failure> {
+    let named = |name: &str| levels.iter().any(|l| answers.cube().dimensions[l.dimension].name == name);
+    let all = answers.caveats(level)?.into_iter();
+    let (ends, others): (Vec<_>, Vec<_>) = all.partition(|c| matches!(c, Caveat::Ends { .. }));
+    let own = ends.into_iter().filter(|c| matches!(c, Caveat::Ends { dimension, .. } if named(dimension)));
+    Ok(own.chain(others).collect())
+}
+
+/// The count of each cell, and how intervals were found. Cells of one kind share a law, and those of other areas that are as large have an equal one:
+/// each is worked out once.
+pub(super) fn figures(groups: &[Group], level: f64) -> (Vec<ResultFigure>, &'static str) {
+    let mut widths: HashMap<usize, (f64, f64)> = HashMap::new();
+    let mut halves: HashMap<String, f64> = HashMap::new();
+    let mut method = None;
+    let mut width = |law: &ErrorLaw| {
+        // Terms are sorted, and numbers that differ are written differently.
+        let half = halves.entry(format!("{:?}", law.terms())).or_insert_with(|| {
+            let ((_, half), found) = law.interval_by(level, Interval::EqualTailed);
+            if !law.terms().is_empty() {
+                method.get_or_insert(found);
+            }
+            half
+        });
+        (law.std_error(), *half)
+    };
+    let figure = |g: &Group| {
+        let (std_error, half) = *widths.entry(Arc::as_ptr(&g.law) as usize).or_insert_with(|| width(&g.law));
+        let (low, high) = whole_ends(g.estimate - half, g.estimate + half);
+        // Without noise it is a whole number, whatever rounding made of it.
+        let estimate = if std_error == 0.0 && low == high { low } else { g.estimate };
+        ResultFigure { estimate, std_error, low, high }
+    };
+    let all = groups.iter().map(figure).collect();
+    (all, method.unwrap_or("no noise: the answer is exact"))
+}
+
+/// Adds what is not among them yet.
+pub(super) fn add<T: PartialEq>(all: &mut Vec<T>, more: impl IntoIterator<Item = T>) {
+    for one in more {
+        if !all.contains(&one) {
+            all.push(one);
+        }
     }
 }
 
@@ -79,27 +136,51 @@ impl<'a> SummedBeside<'a> {
         let from = quoted(self.answers.name());
         let mut out = Vec::with_capacity(names.len());
         for (name, unit) in names {
-            let sql = format!("SELECT {name} AS figure FROM {from}{group}");
+            let sql = format!("SELECT {name} FROM {from}{group}");
             let answer = match self.answers.ask(&sql, &Options::at(level)) {
                 // Where no count was asked for beside, sums are told and means are not.
-                Err(QueryError::Answer(AnswerError::NotHeld { .. })) if name.starts_with("AVG(") => continue,
+                Err(QueryError::Answer(AnswerError::NotHeld { .. })) if name.starts_with(MEAN) => continue,
                 answer => answer?,
             };
             let cells = answer.rows.into_iter().filter_map(|row| match row.into_iter().next_back() {
                 Some(ResultCell::Figure(figure)) => Some(figure),
                 _ => None,
             });
-            // How many rows have a value is the same wherever values are moved to.
-            let moved = name == "COUNT(*)" || !name.starts_with("COUNT(");
-            let own = |c: &Caveat| match c {
-                Caveat::Clamped { .. } => moved,
-                Caveat::Weighted { .. } => true,
-                Caveat::Truncated { .. } | Caveat::Ends { .. } | Caveat::LeftOut { .. } => false,
-            };
-            let caveats = answer.caveats.into_iter().filter(own).collect();
-            out.push(TidyMeasure { name, unit, cells: cells.collect(), caveats });
+            let (caveats, notes) = (answer.caveats, answer.notes);
+            let method = answer.methods.into_iter().next().map(|(_, method)| method).unwrap_or_default();
+            out.push(TidyMeasure { name, unit, cells: cells.collect(), caveats, notes, method });
         }
         Ok(out)
+    }
+
+    /// The number of rows in each cell of a table, which is of these levels.
+    pub(super) fn of_rows(
+        &self,
+        levels: &[Level],
+        groups: &[Group],
+        level: f64,
+    ) -> Result<TidyMeasure, Failure> {
+        let weight = self.plan.summed().find(|(quantity, _)| quantity.weighing == Weighing::Weight);
+        // COUNT(*) where nothing weighs them.
+        let name = weight.map_or("*".to_owned(), |(quantity, _)| quoted(&quantity.name));
+        let (cells, method) = figures(groups, level);
+        let (caveats, notes) = (caveats(self.answers, levels, level)?, Vec::new());
+        Ok(TidyMeasure {
+            name: format!("COUNT({name})"),
+            unit: None,
+            cells,
+            caveats,
+            notes,
+            method: method.into(),
+        })
+    }
+
+    /// What is to be known of a table beside its numbers, of all its measures once: what besides noise makes them untrue, and what else.
+    pub(super) fn said(&self, measures: &[TidyMeasure]) -> (Vec<Caveat>, Vec<String>) {
+        let (mut caveats, mut notes) = (Vec::new(), Vec::from_iter(self.answers.told()));
+        add(&mut caveats, measures.iter().flat_map(|m| m.caveats.iter().cloned()));
+        add(&mut notes, measures.iter().flat_map(|m| m.notes.iter().cloned()));
+        (caveats, notes)
     }
 
     /// The counts of a table; `None` where it tells sums alone, which are `beside`.
@@ -142,27 +223,4 @@ impl<'a> SummedBeside<'a> {
             }
         }
     }
-
-    /// What the number of rows in a cell is called: COUNT(*) where nothing weighs them.
-    pub(crate) fn of_rows(&self) -> String {
-        let weight = self.plan.summed().find(|(quantity, _)| quantity.weighing == Weighing::Weight);
-        let name = weight.map_or("*".to_owned(), |(quantity, _)| quoted(&quantity.name));
-        format!("COUNT({name})")
-    }
-
-    /// What readers are told of the numbers.
-    pub(crate) fn notes(&self) -> impl Iterator<Item = String> + '_ {
-        self.plan.summed().map(|(quantity, _)| quantity.note())
-    }
-}
-
-/// What besides noise makes measures untrue, each once.
-pub(super) fn caveats(measures: &[TidyMeasure]) -> Vec<Caveat> {
-    let mut out: Vec<Caveat> = Vec::new();
-    for caveat in measures.iter().flat_map(|m| &m.caveats) {
-        if !out.contains(caveat) {
-            out.push(caveat.clone());
-        }
-    }
-    out
 }

@@ -2,7 +2,7 @@
 
 use super::super::output::Written;
 use super::super::{Failure, Outcome, output};
-use super::amounts::SummedBeside;
+use super::amounts::{self, SummedBeside};
 use super::finished::Finisher;
 use super::ro_crate::CrateFile;
 use super::sdmx::Identified;
@@ -101,7 +101,7 @@ impl Format {
         if self == Format::Parquet {
             let mut out = super::parquet::Parquet::new(tidy, file)?;
             tidy.each_part(asked, levels, |part| out.put(part))?;
-            return out.close(said(tidy, asked.answers, &name(asked.answers.cube(), levels))?);
+            return out.close(said(tidy, asked.answers, &name(asked.answers.cube(), levels)));
         }
         let mut out = BufWriter::new(file);
         self.text(tidy, asked, levels, |text| Ok(out.write_all(text.as_bytes())?))?;
@@ -116,12 +116,10 @@ fn flow(answers: &Answers, table: &str) -> String {
 
 /// What a file says of itself: key and text.
 #[cfg(feature = "parquet")]
-fn said(tidy: &Tidy, answers: &Answers, table: &str) -> Result<Vec<(&'static str, String)>, Failure> {
+fn said(tidy: &Tidy, answers: &Answers, table: &str) -> Vec<(&'static str, String)> {
     let manifest = answers.release().manifest();
-    let all = answers.caveats(tidy.level)?;
-    let caveats: Vec<Value> = all.iter().chain(&tidy.caveats).map(Caveat::to_json).collect();
-    let texts = all.iter().map(|c| c.text(tidy.level));
-    let notes: Vec<String> = texts.chain(answers.told()).chain(tidy.notes.iter().cloned()).collect();
+    let caveats: Vec<Value> = tidy.caveats.iter().map(Caveat::to_json).collect();
+    let notes: Vec<String> = tidy.told().collect();
     let mut said = vec![
         ("margins.release", manifest.about.name.clone()),
         ("margins.title", manifest.about.title.clone()),
@@ -147,7 +145,7 @@ fn said(tidy: &Tidy, answers: &Answers, table: &str) -> Result<Vec<(&'static str
     if !units.is_empty() {
         said.push(("margins.units", Value::Object(units).to_string()));
     }
-    Ok(said)
+    said
 }
 
 /// What figures are measured in, by the category that says what is measured.
@@ -179,13 +177,9 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
             ));
         };
         let mut tidy = Tidy::new(&asked, levels)?;
-        let caveats = answers.caveats(args.level)?;
         // What is written part by part is known when it is written.
         let held = tidy.parts.is_empty();
-        let tell = |tidy: &Tidy| {
-            super::output::tell(&caveats, args.level);
-            tidy.notes.iter().for_each(|note| output::note(note));
-        };
+        let tell = |tidy: &Tidy| tidy.told().for_each(|note| output::note(&note));
         if held {
             tell(&tidy);
         }
@@ -201,6 +195,7 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
     let mut resources = Vec::with_capacity(tables.len());
     unfinished.iter().for_each(|note| output::note(note));
     let (mut notes, mut files) = (Vec::from_iter(unfinished), Vec::new());
+    let mut caveats = Vec::new();
     let mut structure = Structure::default();
     let timed = answers.dataset().is_some_and(|d| d.period.is_some());
     let stage = watch.stage("exporting", tables.len() as u64);
@@ -215,8 +210,8 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
             structure.add(&tidy, &Identified::new(&tidy, &flow(answers, &title)), &title, timed);
         }
         files.push(CrateFile { path: file, media_type: format.media_type().into(), title });
-        let new = tidy.notes.iter().filter(|note| !notes.contains(note)).cloned().collect::<Vec<_>>();
-        notes.extend(new);
+        amounts::add(&mut caveats, tidy.caveats);
+        amounts::add(&mut notes, tidy.notes);
     }
     drop(stage);
     let manifest = answers.release().manifest();
@@ -225,9 +220,8 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
         write_text(watch, &out.join(STRUCTURE), &structure.message(manifest))?;
         files.push(CrateFile { path, media_type, title: "Structure of the data".into() });
     }
-    let caveats = answers.caveats(args.level)?;
     let texts = caveats.iter().map(|c| c.text(args.level));
-    let all: Vec<String> = texts.chain(answers.told()).chain(notes).collect();
+    let all: Vec<String> = texts.chain(notes).collect();
     let described = super::ro_crate::describe(manifest, &files, &all);
     write_text(watch, &out.join(CRATE), &(serde_json::to_string_pretty(&described)? + "\n"))?;
     let package = package(&all, manifest, resources, args.level, args.finish);
@@ -315,7 +309,7 @@ fn resource(tidy: &Tidy, format: Format, file: &str, title: &str) -> Value {
         };
         let figure = |name: &str| {
             let kind = if matches!(name, "status" | "reliability") { "string" } else { "number" };
-            json!({ "name": name, "type": kind, "description": meaning(name) })
+            json!({ "name": name, "type": kind, "description": meaning(name, tidy.has_means) })
         };
         let finished = tidy
             .finished
@@ -345,20 +339,30 @@ fn value(axis: &super::tidy::Axis, code: &str) -> Value {
     }
 }
 
-/// What a column holds.
-fn meaning(name: &str) -> &'static str {
-    match name {
-        "estimate" => "unbiased estimate; may be negative or fractional",
-        "std_error" => "standard deviation of its error",
-        "moe" => "half the width of the interval",
-        "conf_level" => "the probability with which the interval covers the truth",
-        "low" => "lower end of the interval",
-        "high" => "upper end of the interval",
-        "cv" => {
+/// What a column holds, of a table that has means or not: these are ratios, which nothing says to be unbiased, and whose intervals may have no ends.
+fn meaning(name: &str, has_means: bool) -> &'static str {
+    match (name, has_means) {
+        ("estimate", false) => "unbiased estimate; may be negative or fractional",
+        ("estimate", true) => {
+            "estimate, unbiased but for means (AVG), which are ratios of two unbiased estimates; may be negative or fractional"
+        }
+        ("std_error", false) => "standard deviation of its error",
+        ("std_error", true) => {
+            "standard deviation of its error; of means (AVG) an approximation by the delta method"
+        }
+        ("moe", _) => "half the width of the interval",
+        ("conf_level", _) => "the probability with which the interval covers the truth",
+        ("low", false) => "lower end of the interval",
+        ("low", true) => "lower end of the interval; -inf where it has none",
+        ("high", false) => "upper end of the interval",
+        ("high", true) => "upper end of the interval; inf where it has none",
+        ("cv", _) => {
             "coefficient of variation: the standard error in per cent of the estimate, of the noise alone"
         }
-        "reliability" => "class of the coefficient of variation: see the notes",
-        _ => "what besides noise is to be known: exact, truncated, incomplete, clamped, weighted, hidden",
+        ("reliability", _) => "class of the coefficient of variation: see the notes",
+        _ => {
+            "what is to be known: exact, undefined, unbounded, hidden; and what besides noise makes it untrue: truncated, clamped, weighted"
+        }
     }
 }
 

@@ -96,7 +96,7 @@ pub(super) fn dataset(tidy: &Tidy, about: &Manifest, title: &str) -> Value {
     }
     let mut notes =
         vec![about.privacy.note.clone(), format!("Intervals cover with probability {}.", tidy.level)];
-    notes.extend(tidy.notes.iter().cloned());
+    notes.extend(tidy.told());
     out["note"] = notes.into();
     if let (Value::Object(map), false) = (&mut out, status.is_empty()) {
         map.insert("status".into(), status.into());

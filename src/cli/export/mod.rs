@@ -21,7 +21,7 @@ use crate::cube::{Cube, Cuboid, Level, odometer};
 use crate::release::Release;
 use crate::render::{self, ColumnKind, Cuts, ResultCell, ResultColumn, ResultTable};
 use crate::watch::Watch;
-use amounts::SummedBeside;
+use amounts::{SummedBeside, TidyMeasure};
 use finished::Finisher;
 use std::path::PathBuf;
 
@@ -172,17 +172,28 @@ fn one(args: &Args, answers: &Answers) -> Outcome {
     };
     let finished = args.finish.zip(groups.as_ref()).map(finish).transpose()?;
     let how = args.finish.filter(|_| finished.is_some());
-    let mut result = result(answers.cube(), &group_by, groups.as_deref(), finished.as_deref(), args.level);
-    let counted = beside.is_empty();
-    let of_rows = summed.of_rows();
-    if of_rows != "COUNT(*)" {
-        let plain = result.columns.iter_mut().filter(|c| c.kind == ColumnKind::Figure);
-        plain.for_each(|c| c.name.clone_from(&of_rows));
+    let mut result = labels(answers.cube(), &group_by, args.level);
+    if let Some(finished) = finished {
+        result.columns.push(ResultColumn { name: FINISHED.into(), kind: ColumnKind::Integer });
+        let cells = finished.iter().map(|count| ResultCell::Label(count.to_string()));
+        result.rows.iter_mut().zip(cells).for_each(|(row, count)| row.push(count));
     }
-    let own = amounts::caveats(&beside);
-    for measure in beside {
+    let mut counts = groups.map(|groups| summed.of_rows(&group_by, &groups, args.level)).transpose()?;
+    if let Some(counts) = &mut counts {
+        match () {
+            // Beside its other parts the count is the estimate, and stands once.
+            () if args.json && beside.is_empty() => counts.name = "estimate".into(),
+            () if counts.name == tidy::COUNT => counts.name = "count".into(),
+            () => {}
+        }
+    }
+    let measures: Vec<TidyMeasure> = counts.into_iter().chain(beside).collect();
+    (result.caveats, result.notes) = summed.said(&measures);
+    for measure in measures {
+        result.methods.push((measure.name.clone(), measure.method));
         result.columns.push(ResultColumn { name: measure.name, kind: ColumnKind::Figure });
-        result.rows.iter_mut().zip(measure.cells).for_each(|(row, f)| row.push(ResultCell::Figure(f)));
+        let cells = measure.cells.into_iter().map(ResultCell::Figure);
+        result.rows.iter_mut().zip(cells).for_each(|(row, figure)| row.push(figure));
     }
     if let Some(cut) = args.hide_above {
         hide(&mut result, cut);
@@ -190,19 +201,8 @@ fn one(args: &Args, answers: &Answers) -> Outcome {
     if args.reliability {
         reliable(&mut result, &Cuts::of(&answers.release().manifest().about));
     }
-    result.notes.extend(answers.told());
-    if !counted {
-        result.notes.extend(summed.notes());
-    }
-    result.caveats = answers.caveats(args.level)?;
-    result.caveats.extend(own);
     if args.json {
-        // Beside its other parts the count is the estimate, and stands once.
-        result
-            .columns
-            .iter_mut()
-            .filter(|c| c.kind == ColumnKind::Figure && counted)
-            .for_each(|c| c.name = "estimate".into());
+        rename(&mut result, answers.cube(), &group_by);
         let mut more = serde_json::Map::new();
         more.insert("release".into(), answers.name().into());
         if let Some(finish) = how {
@@ -297,38 +297,32 @@ pub fn table(cube: &Cube, names: &str) -> Result<Vec<Level>, Failure> {
     Ok(out)
 }
 
-/// A table's cells, one beside the other, with their counts where it has any.
-fn result(
-    cube: &Cube,
-    group_by: &[Level],
-    groups: Option<&[Group]>,
-    finished: Option<&[u64]>,
-    level: f64,
-) -> ResultTable {
-    let label = |level: &Level| ResultColumn {
+/// Gives dimensions that are called as figures are names of their own: JSON has one value of a name.
+fn rename(result: &mut ResultTable, cube: &Cube, levels: &[Level]) {
+    let (own, others) = result.columns.split_at_mut(levels.len());
+    let is_part = |name: &str, figure: &str| {
+        name.strip_prefix(figure).is_some_and(|part| matches!(part, "" | "_std_error" | "_low" | "_high"))
+    };
+    let is_taken = |name: &str| tidy::is_taken(name) || others.iter().any(|c| is_part(name, &c.name));
+    own.iter_mut().zip(tidy::named(cube, levels, is_taken)).for_each(|(column, name)| column.name = name);
+}
+
+/// The labels of a table's cells.
+fn labels(cube: &Cube, group_by: &[Level], level: f64) -> ResultTable {
+    let column = |level: &Level| ResultColumn {
         name: cube.level_name(*level),
         kind: ColumnKind::of_level(level.of(cube)),
     };
-    let mut columns: Vec<ResultColumn> = group_by.iter().map(label).collect();
-    let mut counts = groups.map(|groups| tidy::figures(groups, level).into_iter());
-    if finished.is_some() {
-        columns.push(ResultColumn { name: FINISHED.into(), kind: ColumnKind::Integer });
-    }
-    if counts.is_some() {
-        columns.push(ResultColumn { name: "count".into(), kind: ColumnKind::Figure });
-    }
     let size = |at: usize| group_by[at].of(cube).len();
     let mut nodes = vec![0u32; group_by.len()];
-    let rows = (0..(0..group_by.len()).map(size).product()).map(|cell: usize| {
+    let rows = (0..(0..group_by.len()).map(size).product()).map(|_: usize| {
         let label = |(level, &node): (&Level, &u32)| {
             ResultCell::Label(level.of(cube).labels.get(node as usize).cloned().unwrap_or_default())
         };
-        let mut row: Vec<ResultCell> = group_by.iter().zip(&nodes).map(label).collect();
-        row.extend(finished.and_then(|f| f.get(cell)).map(|count| ResultCell::Label(count.to_string())));
-        row.extend(counts.as_mut().and_then(Iterator::next).map(ResultCell::Figure));
+        let row: Vec<ResultCell> = group_by.iter().zip(&nodes).map(label).collect();
         odometer::next(&mut nodes, size);
         row
     });
     let rows = rows.collect();
-    ResultTable::new(columns, rows, level)
+    ResultTable::new(group_by.iter().map(column).collect(), rows, level)
 }

@@ -4,7 +4,7 @@ use super::super::output::{Written, no_parquet};
 use super::super::{Failure, Outcome};
 use super::FINISHED;
 use super::tidy::{FIGURES, Tidy};
-use crate::render::ColumnKind;
+use crate::render::{ColumnKind, ResultFigure};
 use ::parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use ::parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use ::parquet::errors::ParquetError;
@@ -39,6 +39,11 @@ fn put_known(
     column.close()
 }
 
+/// Whether some cells have no numbers: what is hidden, and means of nobody. Tables that have means are held whole.
+fn has_gaps(tidy: &Tidy) -> bool {
+    tidy.hide_above.is_some() || tidy.cells.iter().any(ResultFigure::is_null)
+}
+
 /// Whether each cell has a whole number: sums and means have none, nor has what is hidden.
 fn all_finished(tidy: &Tidy) -> bool {
     tidy.hide_above.is_none() && tidy.untrue.len() <= 1
@@ -62,13 +67,13 @@ fn schema(tidy: &Tidy) -> Result<Type, ParquetError> {
         };
         fields.push(Arc::new(field));
     }
-    // What is hidden is nothing, and not a number.
-    let hiding = tidy.hide_above.is_some();
+    // What has no number is nothing, and not a number.
+    let gaps = has_gaps(tidy);
     for name in tidy.figures() {
         let field = match name {
             "status" | "reliability" => text(name)?,
             // An estimate of 0 has no coefficient of variation.
-            _ if hiding || name == "cv" => Type::primitive_type_builder(name, Physical::DOUBLE)
+            _ if gaps || name == "cv" => Type::primitive_type_builder(name, Physical::DOUBLE)
                 .with_repetition(Repetition::OPTIONAL)
                 .build()?,
             _ => plain(name, Physical::DOUBLE)?,
@@ -87,7 +92,7 @@ fn schema(tidy: &Tidy) -> Result<Type, ParquetError> {
 
 /// Writes the cells of this part as a group of rows.
 fn rows(writer: &mut SerializedFileWriter<Written>, tidy: &Tidy) -> Result<(), ParquetError> {
-    let hiding = tidy.hide_above.is_some();
+    let gaps = has_gaps(tidy);
     let mut group = writer.next_row_group()?;
     for (at, axis) in tidy.axes.iter().enumerate() {
         let labels = tidy.nodes().map(|(nodes, _)| axis.labels[nodes[at]].as_str());
@@ -101,7 +106,7 @@ fn rows(writer: &mut SerializedFileWriter<Written>, tidy: &Tidy) -> Result<(), P
     }
     for figure in 0..FIGURES.len() - 1 {
         let numbers: Vec<f64> = tidy.cells.iter().map(|cell| tidy.numbers(cell)[figure]).collect();
-        put_known(&mut group, &numbers, hiding)?;
+        put_known(&mut group, &numbers, gaps)?;
     }
     let status: Vec<ByteArray> =
         (0..tidy.cells.len()).map(|at| ByteArray::from(tidy.status(at).as_str())).collect();

@@ -12,11 +12,14 @@ use crate::cube::Quantity;
 use crate::exact::Rational;
 use crate::plan::Neighbours;
 use crate::release::{Amount, Currency, Manifest, Release};
-use crate::render::truncation;
+use crate::render::{Caveat, truncation};
 use std::path::Path;
 
 /// What somebody has to write.
 const OPEN: &str = "TO BE FILLED IN";
+
+/// The probability with which the intervals of an entry cover.
+const LEVEL: f64 = 0.95;
 
 /// Prints the entry of a release that verifies.
 pub(super) fn run(file: &Path) -> Outcome {
@@ -236,15 +239,35 @@ fn model(entry: &mut Yaml, m: &Manifest) {
     entry.text(4, "access_type_details", "One signed file is published; every question is answered from it offline, and costs no more privacy.");
 }
 
+/// What is said of dimensions whose values beyond their ends were counted at these, where the sealed spec tells it.
+fn ends(release: &Release) -> Result<Vec<String>, Failure> {
+    let dimensions = crate::spec::clamped(release);
+    if dimensions.is_empty() {
+        return Ok(Vec::new());
+    }
+    let caveats = match Questions::open(release)? {
+        Some(questions) => questions.with_ends(&dimensions).caveats(),
+        None => opened(release)?.with_ends(&dimensions).caveats(LEVEL)?,
+    };
+    let ends = caveats.iter().filter(|c| matches!(c, Caveat::Ends { .. }));
+    Ok(ends.map(|c| c.text(LEVEL)).collect())
+}
+
+/// The release, opened once more for questions.
+fn opened(release: &Release) -> Result<Answers, Failure> {
+    Ok(Answers::open(release.path().unwrap_or(Path::new("")))?)
+}
+
 fn implementation(entry: &mut Yaml, release: &Release, cost: &str, blake3: &str) -> Outcome {
     let m = release.manifest();
     entry.line(2, "implementation:");
     let left_out = m.privacy.bound().map(|(unit, n)| format!("{}. ", truncation(unit, n)));
     let moved: String = quantities(m).map(|q| format!("{} ", q.note())).collect();
+    let ends: String = ends(release)?.iter().map(|text| format!("{text} ")).collect();
     entry.text(
         4,
         "preprocessing_and_hyperparameter_tuning",
-        &format!("{}{moved}{OPEN}", left_out.unwrap_or_default()),
+        &format!("{}{ends}{moved}{OPEN}", left_out.unwrap_or_default()),
     );
     let noise = format!("discrete {}", m.plan.mechanism.name());
     let how = match &m.projection {
@@ -297,8 +320,7 @@ fn utility(release: &Release) -> Result<String, Failure> {
     if release.manifest().projection.is_some() {
         return Ok(SAYS.into());
     }
-    let answers = Answers::open(release.path().unwrap_or(Path::new("")))?;
-    let description = answers.describe(0.95, FIRST)?;
+    let description = opened(release)?.describe(LEVEL, FIRST)?;
     let each = description
         .tables
         .iter()
@@ -316,6 +338,28 @@ fn utility(release: &Release) -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::make::ReleaseOptions;
+    use crate::secret::ingest::{Frame, Held};
+    use crate::spec::Spec;
+
+    /// What was done to the rows before they were counted names the dimensions whose ends took more than their own values, and no others.
+    #[test]
+    fn an_entry_names_clamped_dimensions() {
+        let folder = tempfile::tempdir().unwrap();
+        let spec = "name = \"f\"\ntitle = \"t\"\ndemo = true\n[privacy]\nunit = \"row\"\nrho = 1\n\
+            [[dimension]]\nname = \"kids\"\nrange = [0, 3]\nclamp = true\n[[dimension]]\nname = \"rooms\"\nrange = [1, 9]\n\
+            [[table]]\nof = [\"kids\", \"rooms\"]\n";
+        let mut rows = Frame::new(["kids", "rooms"].map(|name| (name.into(), Held::Text)).to_vec());
+        rows.cell(b"7");
+        rows.cell(b"4");
+        let options = ReleaseOptions::new().out(folder.path()).ledger(folder.path().join("l.jsonl"));
+        let made = Spec::from_toml(spec).unwrap().release(options.rows(&rows).insecure_seed(1)).unwrap();
+        let mut entry = Yaml(String::new());
+        assert!(implementation(&mut entry, &Release::open(made.path()).unwrap(), "", "").is_ok());
+        let said = entry.0.lines().find(|line| line.contains("preprocessing")).unwrap_or_default();
+        assert!(said.contains("kids: values below 0 and beyond 3 were counted"), "{said}");
+        assert!(!said.contains("rooms"), "{said}");
+    }
 
     #[test]
     fn numbers_are_not_less_than_their_ratios() {

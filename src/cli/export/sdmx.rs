@@ -95,6 +95,11 @@ impl Identified {
     }
 }
 
+/// A number as SDMX's Double, which is that of XML Schema: there infinity is called INF.
+fn double(x: f64) -> String {
+    number(x).replace("inf", "INF")
+}
+
 /// When the table is, where no axis says so.
 fn period<'p>(ids: &Identified, period: &'p str) -> Option<&'p str> {
     Some(period).filter(|p| !p.is_empty() && ids.time.is_none())
@@ -134,14 +139,15 @@ pub(super) fn rows(tidy: &Tidy, ids: &Identified, when: &str) -> String {
         if let Some(period) = period(ids, when) {
             out.push_str(&format!(",{}", field(period)));
         }
-        let [estimate, std_error, moe, level, low, high] = tidy.numbers(cell).map(number);
+        let [estimate, std_error, moe, level, low, high] = tidy.numbers(cell).map(double);
         let word = tidy.status(i);
-        // E: estimated; A: normal; Q: suppressed; what it is in words stands after it.
+        // E: estimated; A: normal; Q: suppressed; M: cannot exist; what it is in words stands after it.
         let status = match word.as_str() {
             "" => "E: estimated".into(),
             "exact" => "A: exact".into(),
             "hidden" => "Q: hidden".into(),
-            other => format!("E: estimated {}", other.replace(',', ";")),
+            other if cell.is_null() => format!("M: {other}"),
+            other => format!("E: estimated {other}"),
         };
         out.push_str(&format!(",{estimate},{std_error},{moe},{level},{low},{high},{status}"));
         if attributes(tidy).any(|(id, _)| id == "UNIT_MEASURE") {
@@ -150,7 +156,7 @@ pub(super) fn rows(tidy: &Tidy, ids: &Identified, when: &str) -> String {
             out.push_str(&format!(",{}", field(&unit)));
         }
         if let Some(cuts) = &tidy.cuts {
-            out.push_str(&format!(",{},{}", number(cell.cv()), cuts.class(cell)));
+            out.push_str(&format!(",{},{}", double(cell.cv()), cuts.class(cell)));
         }
         if let Some(count) = tidy.finished.as_ref().and_then(|f| f.get(i)) {
             out.push_str(&count.map_or(",".into(), |n| format!(",{n}")));

@@ -87,7 +87,8 @@ impl Structure {
             ));
         }
         let (of, title) = (maintained(flow), name(title));
-        let notes = if tidy.notes.is_empty() { String::new() } else { description(&tidy.notes.join("\n")) };
+        let told = tidy.told().collect::<Vec<_>>().join("\n");
+        let notes = if told.is_empty() { String::new() } else { description(&told) };
         self.flows.push_str(&format!(
             "<str:Dataflow {of}>{title}{notes}<str:Structure><Ref {of} package=\"datastructure\" class=\"DataStructure\"/></str:Structure></str:Dataflow>\n"
         ));
@@ -186,6 +187,8 @@ mod tests {
             caveats: Vec::new(),
             cuts: Some(Cuts::default()),
             hide_above: None,
+            hidden: Vec::new(),
+            has_means: false,
             finished: Some(vec![Some(3); 4]),
         };
         let mut structure = Structure::default();

@@ -2,16 +2,13 @@
 
 use super::super::{Failure, Outcome, output};
 use super::FINISHED;
-use super::amounts::{self, SummedBeside, TidyMeasure};
+use super::amounts::{self, SummedBeside, TidyMeasure, figures};
 use super::finished::Finisher;
 use super::parting;
-use crate::answer::{Answers, Group, whole_ends};
-use crate::cube::{Legend, Level};
-use crate::law::ErrorLaw;
+use crate::answer::{Answers, Group};
+use crate::cube::{Cube, Legend, Level};
 use crate::recover::Source;
 use crate::render::{Caveat, ColumnKind, Cuts, ResultFigure, csv_field};
-use std::collections::HashMap;
-use std::sync::Arc;
 
 /// What is known of each cell, in this order, after the dimensions. The whole number of a finished cell follows.
 pub(crate) const FIGURES: [&str; 7] = ["estimate", "std_error", "moe", "conf_level", "low", "high", "status"];
@@ -21,7 +18,8 @@ pub(crate) const RELIABILITY: [&str; 2] = ["cv", "reliability"];
 
 /// Along which counts, sums and means stand, where there are sums.
 const MEASURE: &str = "measure";
-const COUNT: &str = "COUNT(*)";
+/// What the number of rows is called where nothing weighs them.
+pub(super) const COUNT: &str = "COUNT(*)";
 
 /// A dimension of the table.
 pub(crate) struct Axis {
@@ -79,16 +77,20 @@ pub(crate) struct Tidy {
     pub cells: Vec<ResultFigure>,
     /// The probability with which each interval covers.
     pub level: f64,
-    /// What is to be known of sums and means.
+    /// What else is to be known of it.
     pub notes: Vec<String>,
     /// What besides noise makes the numbers untrue, in a word or two: of each measure.
     pub untrue: Vec<String>,
-    /// What that is of sums and means alone: weights, and values that were moved to the ends of numbers.
+    /// The same of all measures, each once.
     pub caveats: Vec<Caveat>,
+    /// Whether means are among the measures: these are ratios.
+    pub has_means: bool,
     /// Where classes of reliability end, where these are wanted.
     pub cuts: Option<Cuts>,
     /// The coefficient of variation above which cells are hidden, in per cent.
     pub hide_above: Option<f64>,
+    /// Which of the cells these are, by their numbers, ascending.
+    pub hidden: Vec<usize>,
     /// The counts as whole numbers, where they are asked for; sums and means have none.
     pub finished: Option<Vec<Option<u64>>>,
 }
@@ -101,31 +103,32 @@ pub(super) fn hidden_note(hidden: usize, all: usize, cut: f64) -> String {
     )
 }
 
-/// The count of each cell. Cells of one kind share a law, and those of other areas that are as large have an equal one: each is worked out once.
-pub(crate) fn figures(groups: &[Group], level: f64) -> Vec<ResultFigure> {
-    let mut widths: HashMap<usize, (f64, f64)> = HashMap::new();
-    let mut halves: HashMap<String, f64> = HashMap::new();
-    let mut width = |law: &ErrorLaw| {
-        // Terms are sorted, and numbers that differ are written differently.
-        let half = halves.entry(format!("{:?}", law.terms())).or_insert_with(|| law.half_width(level));
-        (law.std_error(), *half)
-    };
-    let figure = |g: &Group| {
-        let (std_error, half) = *widths.entry(Arc::as_ptr(&g.law) as usize).or_insert_with(|| width(&g.law));
-        let (low, high) = whole_ends(g.estimate - half, g.estimate + half);
-        // Without noise it is a whole number, whatever rounding made of it.
-        let estimate = if std_error == 0.0 && low == high { low } else { g.estimate };
-        ResultFigure { estimate, std_error, low, high }
-    };
-    groups.iter().map(figure).collect()
-}
-
-/// Leaves a figure out that is less reliable than wanted, and says whether it did. What has no coefficient of variation is not known to be within the cut.
+/// Leaves a figure out that is less reliable than wanted, and says whether it did. What has no coefficient of variation is not known to be within the cut; a figure of
+/// nothing is none that could be left out.
 pub(super) fn is_left_out(figure: &mut ResultFigure, cut: f64) -> bool {
-    let out = !(figure.cv() <= cut);
+    let out = !figure.is_null() && !(figure.cv() <= cut);
     if out {
         let none = f64::NAN;
         *figure = ResultFigure { estimate: none, std_error: none, low: none, high: none };
+    }
+    out
+}
+
+/// Whether a dimension of this name would be taken for a column of figures.
+pub(super) fn is_taken(name: &str) -> bool {
+    FIGURES.iter().chain(&RELIABILITY).any(|f| *f == name) || name == FINISHED
+}
+
+/// What the dimensions of a table are called beside columns whose names are taken: with as many underscores as no other has.
+pub(super) fn named(cube: &Cube, levels: &[Level], is_taken: impl Fn(&str) -> bool) -> Vec<String> {
+    let own: Vec<String> = levels.iter().map(|l| cube.level_name(*l)).collect();
+    let mut out: Vec<String> = Vec::with_capacity(own.len());
+    for first in &own {
+        let mut name = first.clone();
+        while is_taken(&name) || out.contains(&name) || (name != *first && own.contains(&name)) {
+            name.push('_');
+        }
+        out.push(name);
     }
     out
 }
@@ -136,7 +139,6 @@ impl Tidy {
         let Asked { answers, ref summed, level, told: (reliability, hide_above), .. } = *asked;
         let cube = answers.cube();
         let beside = summed.beside(levels, level)?;
-        let notes = if beside.is_empty() { Vec::new() } else { summed.notes().collect() };
         let parts = if beside.is_empty() { parting::parts(cube, levels, asked.most) } else { Vec::new() };
         let groups = if parts.is_empty() { summed.counts(levels, &beside)? } else { Some(Vec::new()) };
         let finish = |(f, groups): (&Finisher, &Vec<Group>)| {
@@ -144,19 +146,13 @@ impl Tidy {
             if parts.is_empty() { f.table(levels, &estimates) } else { Ok(Vec::new()) }
         };
         let finished = asked.finisher.as_ref().zip(groups.as_ref()).map(finish).transpose()?;
-        let counts = groups.map(|groups| TidyMeasure::of_rows(summed.of_rows(), figures(&groups, level)));
+        let counts = groups.map(|groups| summed.of_rows(levels, &groups, level)).transpose()?;
         let measures: Vec<TidyMeasure> = counts.into_iter().chain(beside).collect();
+        let (caveats, mut notes) = summed.said(&measures);
         // A dimension may be called as a figure is.
-        let named = |l: &Level| {
-            let name = cube.level_name(*l);
-            if FIGURES.iter().chain(&RELIABILITY).any(|f| *f == name) || name == FINISHED {
-                format!("{name}_")
-            } else {
-                name
-            }
-        };
-        let axis = |l: &Level| Axis {
-            name: named(l),
+        let names = named(cube, levels, is_taken);
+        let axis = |(l, name): (&Level, String)| Axis {
+            name,
             kind: ColumnKind::of_level(l.of(cube)),
             labels: l.of(cube).labels.clone(),
             called: cube.dimensions[l.dimension].called(l.level),
@@ -165,10 +161,7 @@ impl Tidy {
             is_time: cube.dimensions[l.dimension].is_time(),
             of_periods: cube.dimensions[l.dimension].is_time() && l.of(cube).are_periods(),
         };
-        let mut caveats = answers.caveats(level)?;
-        let has = |name: &str| levels.iter().any(|l| cube.dimensions[l.dimension].name == name);
-        caveats.retain(|c| !matches!(c, Caveat::Ends { dimension, .. } if !has(dimension)));
-        let mut axes: Vec<Axis> = levels.iter().map(axis).collect();
+        let mut axes: Vec<Axis> = levels.iter().zip(names).map(axis).collect();
         let finished = finished.map(|counts| {
             let each = |count| (0..measures.len()).map(move |m| Some(count).filter(|_| m == 0));
             counts.into_iter().flat_map(each).collect()
@@ -191,15 +184,14 @@ impl Tidy {
             });
         }
         let untrue = |m: &TidyMeasure| {
-            let words = caveats.iter().chain(&m.caveats).map(Caveat::status);
-            let mut words: Vec<&str> = words.collect();
-            words.dedup();
+            let mut words: Vec<&str> = Vec::new();
+            amounts::add(&mut words, m.caveats.iter().map(Caveat::status));
             words.join(" ")
         };
-        let of_sums = amounts::caveats(&measures);
         let cells = measures.first().map_or(0, |m| m.cells.len());
         let own = |cell: usize| measures.iter().filter_map(move |m| m.cells.get(cell).copied());
         let cuts = reliability.then(|| Cuts::of(&answers.release().manifest().about));
+        notes.extend(cuts.as_ref().map(Cuts::note));
         let mut tidy = Tidy {
             axes,
             parts,
@@ -211,10 +203,10 @@ impl Tidy {
             finished,
             cuts,
             hide_above,
-            caveats: of_sums,
+            hidden: Vec::new(),
+            caveats,
+            has_means: measures.iter().any(TidyMeasure::is_mean),
         };
-        tidy.notes.extend(tidy.caveats.iter().map(|c| c.text(level)));
-        tidy.notes.extend(tidy.cuts.as_ref().map(Cuts::note));
         if tidy.parts.is_empty() {
             let hidden = tidy.hide();
             tidy.say_hidden(hidden, tidy.cells.len());
@@ -240,7 +232,7 @@ impl Tidy {
         let mut hidden = 0;
         evaluator.in_parts(levels, &parts, |nodes, groups| {
             self.part = Some(nodes.to_vec());
-            self.cells = figures(&groups, self.level);
+            self.cells = figures(&groups, self.level).0;
             if let Some(finished) = &finished {
                 self.finished = Some(finished.of(nodes)?.into_iter().map(Some).collect());
             }
@@ -259,17 +251,22 @@ impl Tidy {
 
     /// Leaves out what is less reliable than wanted, and says how many cells that were.
     fn hide(&mut self) -> usize {
+        self.hidden.clear();
         let Some(cut) = self.hide_above else { return 0 };
-        let mut hidden = 0;
         for (i, cell) in self.cells.iter_mut().enumerate() {
             if is_left_out(cell, cut) {
                 if let Some(count) = self.finished.as_mut().and_then(|f| f.get_mut(i)) {
                     *count = None;
                 }
-                hidden += 1;
+                self.hidden.push(i);
             }
         }
-        hidden
+        self.hidden.len()
+    }
+
+    /// All that a reader must be told beside the numbers, in words: what makes them untrue first.
+    pub(super) fn told(&self) -> impl Iterator<Item = String> {
+        self.caveats.iter().map(|c| c.text(self.level)).chain(self.notes.iter().cloned())
     }
 
     /// The names of all columns of figures.
@@ -284,18 +281,21 @@ impl Tidy {
         [cell.estimate, cell.std_error, moe, level, cell.low, cell.high]
     }
 
-    /// `exact` where there is no noise, and what besides noise makes the number untrue, of a cell by its number.
+    /// What is to be known of a cell by its number: whether there is no noise in it, no number, or none that is shown; whether its interval has no ends; and what besides
+    /// noise makes it untrue.
     pub(crate) fn status(&self, at: usize) -> String {
-        let Some(cell) = self.cells.get(at).filter(|cell| !cell.is_null()) else {
-            return "hidden".into();
+        let Some(cell) = self.cells.get(at) else { return String::new() };
+        let own = match () {
+            () if self.hidden.binary_search(&at).is_ok() => return "hidden".into(),
+            // A mean of certainly no rows.
+            () if cell.is_null() => "undefined",
+            () if cell.std_error == 0.0 => "exact",
+            () if !(cell.low.is_finite() && cell.high.is_finite()) => "unbounded",
+            () => "",
         };
         // Measures are the last axis.
         let untrue = self.untrue.get(at % self.untrue.len().max(1)).map_or("", String::as_str);
-        match (cell.std_error == 0.0, untrue) {
-            (false, untrue) => untrue.into(),
-            (true, "") => "exact".into(),
-            (true, untrue) => format!("exact {untrue}"),
-        }
+        [own, untrue].join(" ").trim().to_owned()
     }
 
     /// For each cell its node along every axis.
@@ -343,12 +343,28 @@ impl Tidy {
     }
 }
 
-/// The shortest text that reads back as the same number.
+/// The shortest text that reads back as the same number: `inf` and `-inf` where there is no end, nothing where there is no number.
 pub(crate) fn number(x: f64) -> String {
-    if x.is_finite() { format!("{x}") } else { String::new() }
+    if x.is_nan() { String::new() } else { format!("{x}") }
 }
 
 /// A field of CSV after RFC 4180, as spreadsheets may have it.
 pub(crate) fn field(text: &str) -> String {
     csv_field(text).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cube::Dimension;
+
+    /// Whatever dimensions are called: no two the same, none as a column of figures, and who need not change does not.
+    #[test]
+    fn dimensions_are_not_called_as_figures_are() {
+        let names = ["low", "low_", "sex", "cv", "status"];
+        let dimensions = names.map(|name| Dimension::plain(name, vec!["x".into(), "y".into()])).to_vec();
+        let cube = Cube { dimensions };
+        let levels: Vec<Level> = (0..names.len()).map(|d| Level::new(d, 1)).collect();
+        assert_eq!(named(&cube, &levels, is_taken), ["low__", "low_", "sex", "cv_", "status_"]);
+    }
 }

@@ -18,12 +18,16 @@ use std::path::PathBuf;
 /// of different periods are compared, with the change and its interval. Others are refused.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
-    margins query out/town.margins \"SELECT sex, COUNT(*) FROM town WHERE age BETWEEN 20 AND 39 GROUP BY sex\"\n  \
-    margins query out/town.margins \"SELECT sex, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER () AS percent \
+    margins query out/town.margins \\\n    \
+    \"SELECT sex, COUNT(*) FROM town WHERE age BETWEEN 20 AND 39 GROUP BY sex\"\n  \
+    margins query out/town.margins \\\n    \
+    \"SELECT sex, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER () AS percent \\\n    \
     FROM town GROUP BY sex\"\n  \
-    margins query out/town.margins \"SELECT COUNT(*) FROM town WHERE age >= 90\" --prob '> 100'\n  \
+    margins query out/town.margins --prob '> 100' \\\n    \
+    \"SELECT COUNT(*) FROM town WHERE age >= 90\"\n  \
     margins query out/town.margins --batch queries.sql --jsonl\n  \
-    margins query out/town.margins --areas catchments.csv \"SELECT school, COUNT(*) FROM town GROUP BY school\"\n  \
+    margins query out/town.margins --areas catchments.csv \\\n    \
+    \"SELECT school, COUNT(*) FROM town GROUP BY school\"\n  \
     margins query out/visits.margins --keys codes.csv > counts.csv")]
 pub struct Args {
     /// One or more release files, then the query
@@ -36,7 +40,7 @@ pub struct Args {
     #[arg(long, value_name = "STATEMENT")]
     pub(in crate::cli) prob: Option<Statement>,
     /// Add the exact two-sided p-value of the hypothesis that the figure equals this number (0 for a difference)
-    #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "VALUE", allow_negative_numbers = true, value_parser = finite)]
     pub(in crate::cli) test: Option<f64>,
     /// Add the posterior of each count under a prior: flat, non-negative, binomial(p), binomial(n,p), uniform(n), known-total
     #[arg(long, value_name = "PRIOR")]
@@ -161,4 +165,9 @@ impl Args {
             },
         }
     }
+}
+
+/// A number that a figure can equal.
+fn finite(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|x: &f64| x.is_finite()).ok_or_else(|| "expected a number".to_owned())
 }

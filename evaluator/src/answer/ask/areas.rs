@@ -134,7 +134,7 @@ impl Answers {
             (n, None) => format!("the {n} listed categories of {level}"),
             (n, Some(district)) => format!("the {n} listed categories of {level}, {count} by {district}"),
         };
-        self.put_in(cube, format!("Only of {several}."));
+        self.put_in(cube, (at.dimension, format!("Only of {several}.")));
         Ok(())
     }
 }

@@ -12,7 +12,7 @@
 //! (Bonferroni), and then the change lies between the extremes of what they allow. That is wider than it need be, and never too narrow.
 //! **Source.** Fieller 1954 for the ratio; Bonferroni's inequality for the rest.
 
-use super::notes::{Notes, contributions, untrue};
+use super::notes::{Notes, contributions, quantities, untrue};
 use super::options::Options;
 use super::rows::{Sortable, kept};
 use crate::answer::decorate::simultaneous::Simultaneous;
@@ -107,9 +107,9 @@ pub(super) fn compare(parties: &[Party<'_>], options: &Options) -> Result<Result
             SelectColumn::name(column)
         ));
     }
-    let releases = parties.iter().flat_map(|p| p.teller.releases());
-    releases.flat_map(|r| r.told()).for_each(|note| notes.add(note));
-    asked.aggregates.iter().filter_map(|a| a.subject.quantity()).for_each(|q| notes.add(q.note()));
+    let releases: Vec<_> = parties.iter().flat_map(|p| p.teller.releases()).collect();
+    releases.iter().flat_map(|r| r.told()).for_each(|note| notes.add(note));
+    quantities(&releases, asked).iter().for_each(|q| notes.add(q.note()));
     table.notes = notes.0;
     Ok(table)
 }

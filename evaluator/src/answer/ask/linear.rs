@@ -1,11 +1,14 @@
 //! The figures of a query as weights on cells.
 
-use super::notes::Notes;
+use super::notes::{Notes, untrue};
+use super::options::Options;
 use super::rows::{Sortable, kept, rounded};
 use crate::answer::error::{AnswerError, MOST_ROWS, QueryError};
 use crate::answer::figure::Figure;
 use crate::answer::figure::question::{Labels, Place, Question};
 use crate::answer::tell::Best;
+use crate::answer::tell::open::Answers;
+use crate::answer::tell::pool::Pooled;
 use crate::cube::{Cube, Filter, Level, TooIntricate};
 use crate::render::{Naming, ResultCell, ResultColumn, ResultFigure, ResultTable};
 use crate::sql::{Portion, Present, Query};
@@ -92,8 +95,15 @@ impl Linear {
     }
 }
 
-/// The figures of a query with their best estimates, in the query's own order of rows.
-pub fn table(query: &Query, cube: &Cube, figures: &[Linear], best: &[Best], level: f64) -> ResultTable {
+/// The figures of a query with their best estimates from these releases, in the query's own order of rows, and what makes them untrue besides noise.
+pub fn table(
+    query: &Query,
+    cube: &Cube,
+    figures: &[Linear],
+    best: &[Best],
+    level: f64,
+    releases: &[&Answers],
+) -> Result<ResultTable, QueryError> {
     let labels = Labels::new(query, cube);
     let columns = query.columns.iter();
     let columns =
@@ -128,13 +138,9 @@ pub fn table(query: &Query, cube: &Cube, figures: &[Linear], best: &[Best], leve
     let mut notes = Notes::default();
     rows.sort_by(|a, b| a.0.iter().map(|k| k.to_bits()).cmp(b.0.iter().map(|k| k.to_bits())));
     let rows = kept(query, rows.into_iter().map(|row| row.1).collect(), &mut notes);
-    let left = query.left_out.iter().map(|l| {
-        let column = l.column.map_or("WHERE", |c| query.columns[c].name());
-        let categories = l.categories.join(", ");
-        format!("{column}: leaves out the units whose {} is {categories}.", l.level)
-    });
-    left.for_each(|note| notes.add(note));
+    releases.iter().flat_map(|r| r.told()).for_each(|note| notes.add(note));
     let mut table = ResultTable::new(columns, rows, level);
+    table.caveats = untrue(&Pooled::new(cube, releases)?, &Question::new(query)?, &Options::at(level), None)?;
     table.notes = notes.0;
-    table
+    Ok(table)
 }

@@ -6,11 +6,12 @@ use crate::answer::figure::question::Question;
 use crate::answer::figure::{Figure, Pairs};
 use crate::answer::tell::open::{Answers, Noisy};
 use crate::answer::tell::{Family, Teller, Told, pool};
-use crate::cube::{Filter, Quantity, Weighing};
+use crate::cube::{Filter, Quantity, Summand, Weighing};
 use crate::joint::How;
 use crate::law::{Interval, LawError, Method};
 use crate::render::{Caveat, ResultFigure, named};
 use crate::sql::Aggregate;
+use std::sync::Arc;
 
 impl Answers {
     /// What every answer of this release must say, with intervals at `level`.
@@ -41,6 +42,22 @@ fn alone((estimate, law): &Noisy) -> Told {
     Told::new(Vec::new(), vec![*estimate], law.clone())
 }
 
+/// The numbers that a question adds up, and the weights that some of them were multiplied by.
+pub(super) fn quantities(releases: &[&Answers], asked: &Question) -> Vec<Arc<Quantity>> {
+    let mut out: Vec<Arc<Quantity>> = Vec::new();
+    for quantity in asked.aggregates.iter().filter_map(|a| a.subject.quantity()) {
+        let mut all = releases.iter().flat_map(|r| r.channels().quantities());
+        let weight = || all.find(|q| q.weighing == Weighing::Weight);
+        let weight = (quantity.weighing == Weighing::Weighted).then(weight).flatten();
+        for own in [Some(quantity.clone()), weight].into_iter().flatten() {
+            if !out.contains(&own) {
+                out.push(own);
+            }
+        }
+    }
+    out
+}
+
 /// By what rows were weighed, and what the ends of numbers did to the figures made of them, where that was measured.
 fn clamped(
     releases: &[&Answers],
@@ -49,23 +66,24 @@ fn clamped(
     period: Option<&str>,
 ) -> Result<Vec<Caveat>, LawError> {
     let mut out = Vec::new();
-    let mut seen: Vec<&Quantity> = Vec::new();
-    let quantities = || asked.aggregates.iter().filter_map(|a| a.subject.quantity());
-    if let Some(weighed) = quantities().find(|q| q.weighing != Weighing::Plain) {
-        let mut all = releases.iter().flat_map(|r| r.channels().quantities());
-        let weight = all.find(|q| q.weighing == Weighing::Weight);
-        let by = weight.as_ref().unwrap_or(weighed).name.clone();
+    let quantities = quantities(releases, asked);
+    if let Some(weighed) = quantities.iter().find(|q| q.weighing != Weighing::Plain) {
+        let weight = quantities.iter().find(|q| q.weighing == Weighing::Weight);
+        let by = weight.unwrap_or(weighed).name.clone();
         out.push(Caveat::Weighted { by, period: period.map(str::to_owned) });
     }
-    for quantity in quantities() {
-        let known = seen.iter().any(|q| **q == **quantity);
-        seen.push(quantity);
+    // How many rows have a value is the same wherever values are moved to.
+    let counts_rows = |a: &Aggregate| matches!(a.subject, Summand::Valued(_));
+    let moves = |q: &Arc<Quantity>| {
+        asked.aggregates.iter().any(|a| !counts_rows(a) && a.subject.quantity() == Some(q))
+    };
+    for quantity in quantities.iter().filter(|q| q.weighing == Weighing::Weight || moves(q)) {
         let end = |at: usize| -> Result<Option<ResultFigure>, LawError> {
             let measured = releases.iter().filter_map(|r| r.moved_of(quantity));
             let measured = measured.filter_map(|ends| ends.get(at)).map(alone).collect();
             pool::together(measured)?.map(|told| count(&told, level)).transpose()
         };
-        if !known && let (Some(below), Some(above)) = (end(0)?, end(1)?) {
+        if let (Some(below), Some(above)) = (end(0)?, end(1)?) {
             let moved = [below, above];
             let (amount, ends, period) = (quantity.name.clone(), quantity.ends(), period.map(str::to_owned));
             out.push(Caveat::Clamped { amount, ends, moved, period });
@@ -115,7 +133,8 @@ fn ends(teller: &dyn Teller, asked: &Question, period: Option<&str>) -> Vec<Cave
         let at = teller.cube().dimensions.iter().position(|d| d.name == *dimension);
         let (dimension, within, period) = (dimension.clone(), *within, period.map(str::to_owned));
         let own = Caveat::Ends { dimension, within, period };
-        if at.is_some_and(|at| asked.query.named.contains(&at)) && !out.contains(&own) {
+        let is_asked = |at: usize| asked.query.named.contains(&at) || releases.iter().any(|r| r.is_among(at));
+        if at.is_some_and(is_asked) && !out.contains(&own) {
             out.push(own);
         }
     }

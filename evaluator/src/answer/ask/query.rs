@@ -1,6 +1,6 @@
 //! A query answered by a teller: figures with their intervals, ready to show.
 
-use super::notes::{Notes, untrue};
+use super::notes::{Notes, quantities, untrue};
 use super::options::Options;
 use super::rows::{Met, RowBuilder, Sortable, kept};
 use super::union;
@@ -123,7 +123,7 @@ fn answer(teller: &dyn Teller, asked: &Question, options: &Options) -> Result<Re
     }
     options.note(errors).into_iter().for_each(|note| notes.add(note.into()));
     releases.iter().flat_map(|r| r.told()).for_each(|note| notes.add(note));
-    asked.aggregates.iter().filter_map(|a| a.subject.quantity()).for_each(|q| notes.add(q.note()));
+    quantities(&releases, asked).iter().for_each(|q| notes.add(q.note()));
     if let [only] = &releases[..] {
         let laws = rows.iter().map(|row| (row.portion, &row.told.law));
         super::off_plan_note::note(only, asked, laws).into_iter().for_each(|note| notes.add(note));

@@ -34,6 +34,9 @@ const ROUGHLY: f64 = 0.05;
 /// So much pays for the steps of noises that are whole numbers: the narrowest at about five for a standard deviation.
 const STEPS: f64 = 0.05;
 
+/// What floating point may have added to a part, of its size: beside hardly any noise nothing else is left of a variance of equal values.
+const ROUNDED: f64 = 16.0 * f64::EPSILON;
+
 /// A figure made of linear figures and ratios.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Curved {
@@ -178,7 +181,7 @@ impl Curved {
         let linear = reach(&JointLaw::new(1, noises).with_slack(vec![slack.sum()]), how)?;
         let left = parts.iter().zip(slopes).map(|(part, slope)| {
             let moved = Span::new(part.ratio.low - part.estimate, part.ratio.high - part.estimate).most();
-            slope.minus(slope.times(part.times)).most() * moved
+            slope.minus(slope.times(part.times)).most() * moved + ROUNDED * slope.most() * part.estimate.abs()
         });
         Ok(linear + left.sum::<f64>())
     }

@@ -23,7 +23,6 @@ pub(crate) struct Channels {
 }
 
 /// The integers of a channel beside rows: of its measurements, and of its exact tables.
-#[derive(PartialEq)]
 pub(crate) struct ChannelValues {
     values: Vec<Integers>,
     exact: Vec<Vec<i64>>,
@@ -122,19 +121,6 @@ impl Channels {
     /// All of them.
     pub(super) fn each(&self) -> &[Beside] {
         &self.each
-    }
-
-    /// Whether something that rows add up to has the same noisy integers in both, where `telling` says that these are not equal by chance.
-    pub(crate) fn share_integers(
-        &self,
-        other: &Channels,
-        telling: impl Fn(&Recovery<ChannelValues>) -> bool,
-    ) -> bool {
-        self.shared(other).any(|(_, own, other)| {
-            own.source() == other.source()
-                && own.plan().only().measurements == other.plan().only().measurements
-                && telling(own)
-        })
     }
 
     /// What both have of the same things that rows add up to.

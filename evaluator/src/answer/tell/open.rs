@@ -36,8 +36,8 @@ pub struct Answers {
     ends: Vec<Caveat>,
     /// Sums of numbers.
     channels: Channels,
-    /// What readers are told of the areas that questions are about.
-    areas: Option<String>,
+    /// The dimension of the areas that questions are about, and what readers are told of these.
+    areas: Option<(usize, String)>,
 }
 
 impl Answers {
@@ -99,6 +99,11 @@ impl Answers {
         &self.ends
     }
 
+    /// Whether every question is about some categories of this dimension alone.
+    pub(crate) fn is_among(&self, dimension: usize) -> bool {
+        self.areas.as_ref().is_some_and(|(at, _)| *at == dimension)
+    }
+
     /// The file behind the answers.
     pub fn release(&self) -> &Release {
         self.evaluator.recovery().source().release()
@@ -139,7 +144,9 @@ impl Answers {
 
     /// What readers are told wherever numbers of this release are shown.
     pub fn told(&self) -> impl Iterator<Item = String> {
-        [self.areas.clone(), self.exact_note(), self.centre_note()].into_iter().flatten()
+        [self.areas.clone().map(|(_, told)| told), self.exact_note(), self.centre_note()]
+            .into_iter()
+            .flatten()
     }
 
     /// Which copy of a measuring with several recipients it is, if it is one.
@@ -196,7 +203,7 @@ impl Answers {
     }
 
     /// From now on questions are put in the terms of this cube, which is the release's own but for groups of a reader's own.
-    pub(crate) fn put_in(&mut self, cube: Cube, areas: String) {
+    pub(crate) fn put_in(&mut self, cube: Cube, areas: (usize, String)) {
         let cube = Arc::new(cube);
         self.channels.put_in(&cube);
         self.evaluator.put_in(cube);
