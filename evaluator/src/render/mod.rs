@@ -259,29 +259,36 @@ impl ResultTable {
         }
     }
 
-    /// The keys of a row in CSV and JSON, each once.
+    /// The keys of a row in CSV and JSON, each once. A column that is called as a part of a figure is gets an underscore: what a part is called stays.
     fn keys(&self) -> Vec<Key<'_>> {
         let figures: Vec<usize> =
             (0..self.columns.len()).filter(|&i| self.columns[i].kind == ColumnKind::Figure).collect();
+        let several = figures.len() > 1;
+        let own = |i: usize| {
+            let name = &self.columns[i].name;
+            PARTS.iter().skip(1).map(move |(suffix, part)| (format!("{name}_{suffix}"), i, *part))
+        };
+        let first = figures.first().map(|&i| PARTS.map(|(name, part)| (name.to_string(), i, part)));
+        let first: Vec<_> = first.into_iter().flatten().collect();
+        let parts: Vec<_> =
+            figures.iter().filter(|_| several).flat_map(|&i| own(i)).chain(first.iter().cloned()).collect();
         let mut keys: Vec<Key> = Vec::new();
-        let mut add = |name: String, column: usize, part: Part| {
+        let mut add = |(name, column, part): (String, usize, Part)| {
             if keys.iter().all(|k| k.name != name) {
                 keys.push(Key { name, column, part, kind: &self.columns[column].kind });
             }
         };
         for (i, column) in self.columns.iter().enumerate() {
-            add(column.name.clone(), i, Part::Whole);
-            if column.kind == ColumnKind::Figure && figures.len() > 1 {
-                for (suffix, part) in PARTS.iter().skip(1) {
-                    add(format!("{}_{suffix}", column.name), i, *part);
-                }
+            let mut name = column.name.clone();
+            while parts.iter().any(|(part, of, what)| *part == name && (*of, *what) != (i, Part::Whole)) {
+                name.push('_');
+            }
+            add((name, i, Part::Whole));
+            if several && column.kind == ColumnKind::Figure {
+                own(i).for_each(&mut add);
             }
         }
-        if let Some(&first) = figures.first() {
-            for (name, part) in PARTS {
-                add(name.to_string(), first, part);
-            }
-        }
+        first.into_iter().for_each(add);
         keys
     }
 }

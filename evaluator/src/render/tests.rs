@@ -46,6 +46,25 @@ fn small() -> ResultTable {
     }
 }
 
+/// No column hides a part of a figure, whatever it is called.
+#[test]
+fn names_of_parts_are_theirs() {
+    let keys = |columns: &[(&str, ColumnKind)]| {
+        let columns = columns.iter().map(|(name, kind)| column(name, *kind)).collect();
+        let table = ResultTable { columns, ..ResultTable::default() };
+        table.keys().into_iter().map(|k| k.name).collect::<Vec<_>>().join(" ")
+    };
+    let (text, of) = (ColumnKind::Text, ColumnKind::Figure);
+    assert_eq!(keys(&[("low", text), ("n", of)]), "low_ n estimate std_error low high");
+    assert_eq!(keys(&[("estimate", of)]), "estimate std_error low high");
+    assert_eq!(keys(&[("high", of)]), "high_ estimate std_error low high");
+    let both = [("a_low", text), ("a", of), ("b", of)];
+    assert_eq!(
+        keys(&both),
+        "a_low_ a a_std_error a_low a_high b b_std_error b_low b_high estimate std_error low high"
+    );
+}
+
 #[test]
 fn a_table_for_people() {
     let expected = "\

@@ -39,6 +39,9 @@ pub(super) enum Format {
 const STRUCTURE: &str = "structure.xml";
 /// The most cells that are held at once of a table that is written part by part.
 const PART: usize = 1 << 18;
+/// The description of all files, and the longest that is read.
+const PACKAGE: &str = "datapackage.json";
+const MOST_PACKAGE: u64 = 1 << 28;
 /// The description that repositories read.
 const CRATE: &str = "ro-crate-metadata.json";
 
@@ -189,9 +192,15 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
         }
         return Ok(());
     };
+    let mut taken = HashSet::new();
+    let names: Vec<String> = (tables.iter())
+        .map(|levels| format!("{}.{}", stem(cube, levels, &mut taken), format.ending()))
+        .collect();
+    if !args.replace {
+        keeps(out, names.iter().map(String::as_str).chain(beside(format)))?;
+    }
     crate::files::folders(out)
         .map_err(|e| Failure::Message(format!("cannot make {}: {e}", output::path(out))))?;
-    let mut taken = HashSet::new();
     let mut resources = Vec::with_capacity(tables.len());
     unfinished.iter().for_each(|note| output::note(note));
     let (mut notes, mut files) = (Vec::from_iter(unfinished), Vec::new());
@@ -199,10 +208,9 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
     let mut structure = Structure::default();
     let timed = answers.dataset().is_some_and(|d| d.period.is_some());
     let stage = watch.stage("exporting", tables.len() as u64);
-    for levels in &tables {
+    for (levels, file) in tables.iter().zip(names) {
         stage.advance(1);
         let mut tidy = Tidy::new(&asked, levels)?;
-        let file = format!("{}.{}", stem(cube, levels, &mut taken), format.ending());
         write(watch, &out.join(&file), |own| format.write(&mut tidy, &asked, levels, own))?;
         let title = name(cube, levels);
         resources.push(resource(&tidy, format, &file, &title));
@@ -225,12 +233,36 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
     let described = super::ro_crate::describe(manifest, &files, &all);
     write_text(watch, &out.join(CRATE), &(serde_json::to_string_pretty(&described)? + "\n"))?;
     let package = package(&all, manifest, resources, args.level, args.finish);
-    let last = out.join("datapackage.json");
+    let last = out.join(PACKAGE);
     write_text(watch, &last, &(serde_json::to_string_pretty(&package)? + "\n"))?;
     crate::files::settle(&last).map_err(|e| output::cannot_write(&last, &e))?;
     super::output::tell(&caveats, args.level);
     let (tables, folder) = (output::counted(tables.len() as u64, "table"), output::path(out));
     output::wrote(output::print(&format!("wrote {tables} and datapackage.json to {folder}\n")))
+}
+
+/// What stands beside the tables.
+fn beside<'n>(format: Format) -> impl Iterator<Item = &'n str> {
+    [PACKAGE, CRATE].into_iter().chain((format == Format::SdmxCsv).then_some(STRUCTURE))
+}
+
+/// Refuses to replace what no export made: what is there, and the folder's datapackage.json does not name.
+fn keeps<'n>(out: &Path, mut names: impl Iterator<Item = &'n str>) -> Outcome {
+    let package = crate::files::text(&out.join(PACKAGE), MOST_PACKAGE).ok();
+    let package = package.and_then(|text| serde_json::from_str::<Value>(&text).ok());
+    let resources = package.as_ref().and_then(|p| p["resources"].as_array());
+    let own = |name: &str| match resources {
+        Some(list) => [PACKAGE, CRATE, STRUCTURE].contains(&name) || list.iter().any(|r| r["path"] == name),
+        None => false,
+    };
+    let is_there = |path: &Path| path.symlink_metadata().is_ok();
+    match names.find(|name| is_there(&out.join(name)) && !own(name)) {
+        Some(name) => Err(Failure::Message(format!(
+            "{} is there, and {PACKAGE} beside it does not say that an export made it; --replace replaces it",
+            output::path(&out.join(name))
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Writes a file without a name first: what is interrupted leaves nothing.

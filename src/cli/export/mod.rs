@@ -55,6 +55,9 @@ pub(crate) struct Args {
     /// Write files into this folder, with a datapackage.json that describes them
     #[arg(long, value_name = "FOLDER", requires = "format")]
     out: Option<PathBuf>,
+    /// Replace files that no export made; without it they are kept, and the command is refused
+    #[arg(long, requires = "out")]
+    replace: bool,
     /// The probability with which each interval covers the truth
     #[arg(long, default_value_t = 0.95, value_name = "P")]
     level: f64,
