@@ -20,8 +20,7 @@ use crate::ledger::cells::Cells;
 use crate::ledger::published::{Found, look, one_charge};
 use crate::ledger::{Chain, Charge, Ledger};
 use crate::make::{MakeError, account, place};
-use crate::release::parts::folded;
-use crate::release::{AccountName, Currency, Dataset, Kind, Manifest, Release, SealError};
+use crate::release::{Currency, Dataset, Kind, Manifest, Release, SealError};
 use crate::render::{self, ResultTable};
 use crate::secret::ingest::Means;
 use crate::spec::{self, Spec, SpecErrors};
@@ -355,7 +354,9 @@ impl<'a> Asker<'a> {
         release.count(Kind::Projection) == 0
             && period(&m.dataset) == period(&spec.dataset)
             && same_snapshot(m.dataset.as_ref(), spec.dataset.as_ref())
-            && m.account.as_ref().is_some_and(|a| same_part(&a.name, &spec.account_name()))
+            && m.account
+                .as_ref()
+                .is_some_and(|a| account::same_part(a.name.part.as_deref(), spec.account.part.as_deref()))
             && m.privacy.unit == spec.privacy.unit.name()
             && m.privacy.max_rows == rows
             && spec::read_otherwise(release, spec).is_none()
@@ -380,15 +381,18 @@ impl<'a> Asker<'a> {
     /// The most that a measurement may cost: what is left of the bound; without one the spec's own budget.
     fn most(&self, cells: Option<Cells>) -> Result<Rational, Failure> {
         let (_, own) = self.spec.privacy.budget.noise().ok_or(CompileError::NoBudget)?;
-        let name = self.spec.account_name();
+        let (name, own_unit) = (self.spec.account_name(), self.spec.privacy.unit.name());
+        let [period, snapshot] = self.spec.time_of_part();
         let like = Charge {
             release: self.spec.name.clone(),
             spec_blake3: String::new(),
+            of: (name.unit != own_unit).then(|| own_unit.to_owned()),
             unit: name.unit,
-            of: None,
             unit_of: name.unit_of,
             neighbours: self.spec.privacy.neighbours,
             part: name.part,
+            period,
+            snapshot,
             currency: self.currency(),
             charged: Rational::ONE,
             invariants: Vec::new(),
@@ -617,10 +621,4 @@ fn hash(file: std::fs::File) -> std::io::Result<String> {
 fn same_snapshot(a: Option<&Dataset>, b: Option<&Dataset>) -> bool {
     let name = |d: Option<&Dataset>| d.and_then(|d| d.snapshot.clone());
     name(a).is_none() || name(b).is_none() || name(a) == name(b)
-}
-
-/// Whether two charges are of one part of the people. What is no name of a part today is only the same as itself.
-fn same_part(a: &AccountName, b: &AccountName) -> bool {
-    let folded = |name: &AccountName| name.part.as_deref().map(|p| folded(p).ok_or(p.to_owned()));
-    folded(a) == folded(b)
 }

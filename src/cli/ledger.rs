@@ -441,7 +441,7 @@ fn within(chain: &Chain, sure: &BTreeSet<usize>) -> Check {
 fn parts(chain: &Chain) -> Vec<Check> {
     let named = |(by, parts): (String, BTreeSet<String>)| {
         let list = parts.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-        let dearest = "only the dearest counts, as the agency says that nobody is in two of them";
+        let dearest = "of each period and snapshot only the dearest counts, as the agency says that nobody is in two of them at one time";
         let said = if parts.len() == 1 {
             "one part so far".to_owned()
         } else {

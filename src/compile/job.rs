@@ -344,6 +344,7 @@ impl<'a> Draft<'a> {
         let cost = Amount { currency: job.currency(), amount: job.cost() };
         let charged = claims::charged(cost, account.unit_of).ok_or(CompileError::TooDear)?;
         let snapshot = spec.dataset.as_ref().and_then(|d| d.snapshot.as_ref());
+        let [period, time] = spec.time_of_part();
         let cells = match snapshot {
             None => None,
             Some(_) => {
@@ -359,6 +360,8 @@ impl<'a> Draft<'a> {
             unit_of: account.unit_of,
             neighbours: self.plan().neighbours,
             part: account.part,
+            period,
+            snapshot: time,
             currency: charged.currency,
             charged: charged.amount,
             invariants: match self {

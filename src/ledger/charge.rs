@@ -24,10 +24,16 @@ pub struct Charge {
     pub unit_of: u32,
     /// What a neighbouring dataset is.
     pub neighbours: Neighbours,
-    /// The part of the data that was counted, `region=north`: no unit of the account is in two parts of one partition. Both sides are made like ids,
-    /// and capitals are no difference; what older programs took beside that is read, and counts as of no part.
+    /// The part of the data that was counted, `region=north`: at one time no unit of the account is in two parts of one partition. Both sides are made
+    /// like ids, and capitals are no difference; what older programs took beside that is read, and counts as of no part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
+    /// Of a part: of which period the data is, as people move from part to part between one time and another. Older lines do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) period: Option<String>,
+    /// Of a part: of which snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) snapshot: Option<String>,
     /// What is spent: ρ or ε.
     pub currency: Currency,
     /// How much, for one unit of the account, as an exact rational: what the release costs, times `unit_of` (ε) or its square (ρ).

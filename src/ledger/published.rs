@@ -98,10 +98,18 @@ pub(super) fn charges(entry: &Entry, manifest: &Manifest) -> bool {
         && charge.of.as_deref() == Some(&manifest.privacy.unit[..]).filter(|own| **own != account.name.unit)
         && charge.unit_of == account.name.unit_of
         && charge.part == account.name.part
+        && of_its_time(charge, manifest)
         && charge.neighbours == manifest.privacy.neighbours
         && (charge.currency, charge.charged) == (account.charged.currency, account.charged.amount)
         && charge.alone == manifest.privacy.lossless().and_then(Alone::of).filter(|_| charge.unit_of == 1)
         && entry.signer.as_deref() == Some(&manifest.signer.public_key)
+}
+
+/// Whether a charge of a part is of the release's own period and snapshot. Older lines do not say of which they are.
+fn of_its_time(charge: &Charge, manifest: &Manifest) -> bool {
+    let own = manifest.dataset.as_ref().map(|d| (d.period.as_ref(), d.snapshot.as_ref()));
+    let said = (charge.period.as_ref(), charge.snapshot.as_ref());
+    said == (None, None) || charge.part.is_some() && own == Some(said)
 }
 
 /// What a release says of the cells that its charge is about.

@@ -4,8 +4,8 @@
 //! them at once; what all releases together tell of it is at most the sum here. **Proof.** *Sequence*: ε adds up, and so does ρ.
 //! *Groups*: `k` units at once cost `kε` and `k²ρ` (Bun & Steinke 2016, Proposition 27); a charge holds that product. *Change*: to
 //! change a unit is to remove one and to add one, so that a guarantee for more or less counts `2ε`, `4ρ` where others only guard a change;
-//! the sum is then one for changes. *Parts*: where no unit is in two parts of a partition, a unit more or less is in one part: the
-//! dearest part decides (McSherry 2009). What is no name of a part today (older programs took any text) may be any part, under another spelling:
+//! the sum is then one for changes. *Parts*: where at one time (a period and a snapshot) no unit is in two parts of a partition, a unit more or less is in one part: of
+//! that time the dearest part decides (McSherry 2009), and times add up, since people move. What is no name of a part today (older programs took any text) may be any part, under another spelling:
 //! it counts as of no part. A unit that changes may leave one part and appear in another, whose noises are
 //! independent: the two dearest add up. Different partitions, and charges of no part, add up. *Currencies*: ε-DP is `ε²/2`-zCDP (Bun &
 //! Steinke 2016, Proposition 3.3), and ρ-zCDP has an ε at every δ ([`convert`]); a pure ε is added to that of an (ε, δ) as it is, and of the
@@ -141,22 +141,29 @@ pub(super) struct Ready<'a> {
     /// Of all charges of no part; and of each part of each partition. Charges about the same rows are among `groups` instead.
     everywhere: Cost,
     parts: Parts,
-    groups: Vec<(Option<(String, String)>, Group)>,
+    groups: Vec<(Option<Part>, Group)>,
     /// Which of the groups `like` is in.
     own: Option<usize>,
 }
 
-/// By partition and part.
-type Parts = BTreeMap<String, BTreeMap<String, Cost>>;
+/// A partition at one time, and a part of it: people move from part to part between one time and another.
+type Part = ([Option<String>; 3], String);
+
+/// By partition and time, and part.
+type Parts = BTreeMap<[Option<String>; 3], BTreeMap<String, Cost>>;
+
+/// Which part a charge is of. What is no name of a part today may be any part: it counts as of none.
+fn part(charge: &Charge) -> Option<Part> {
+    let (by, is) = charge.part.as_deref().and_then(folded)?;
+    Some(([Some(by), charge.period.clone(), charge.snapshot.clone()], is))
+}
 
 /// What charges must have in common to be about the same rows, units of the account and part of the people.
-type Key<'a> = (&'a super::cells::Same, u32, &'a str, Option<&'a str>, Option<(String, String)>);
+type Key<'a> = (&'a super::cells::Same, u32, &'a str, Option<&'a str>, Option<Part>);
 
 fn key(charge: &Charge) -> Option<Key<'_>> {
-    let part = charge.part.as_deref();
-    // What is no name of a part today may be any part: those count as of no part, one by one.
-    let named = part.and_then(folded);
-    let cells = charge.cells.as_ref().filter(|_| part.is_none() || named.is_some())?;
+    let named = part(charge);
+    let cells = charge.cells.as_ref().filter(|_| charge.part.is_none() || named.is_some())?;
     Some((&cells.same, charge.unit_of, &charge.unit, charge.of.as_deref(), named))
 }
 
@@ -174,7 +181,7 @@ impl<'a> Ready<'a> {
                 Some(key) => keyed.entry(key).or_default().push(charge),
                 None => {
                     let cost = Cost::of(charge, &exact(charge.charged), neighbours);
-                    place(charge.part.as_deref().and_then(folded), &mut everywhere, &mut parts).plus(&cost);
+                    place(part(charge), &mut everywhere, &mut parts).plus(&cost);
                 }
             }
         }
@@ -196,7 +203,7 @@ impl<'a> Ready<'a> {
         let (mut total, mut parts) = (self.everywhere.clone(), self.parts.clone());
         if let Some((like, amount)) = more.filter(|_| self.own.is_none()) {
             let cost = Cost::of(like, amount, self.neighbours);
-            place(like.part.as_deref().and_then(folded), &mut total, &mut parts).plus(&cost);
+            place(part(like), &mut total, &mut parts).plus(&cost);
         }
         for (at, (part, group)) in self.groups.iter().enumerate() {
             let more = more.filter(|_| self.own == Some(at));
@@ -235,7 +242,7 @@ impl<'a> Ready<'a> {
 }
 
 /// Where the cost of a part belongs.
-fn place<'c>(part: Option<(String, String)>, everywhere: &'c mut Cost, parts: &'c mut Parts) -> &'c mut Cost {
+fn place<'c>(part: Option<Part>, everywhere: &'c mut Cost, parts: &'c mut Parts) -> &'c mut Cost {
     match part {
         None => everywhere,
         Some((by, is)) => parts.entry(by).or_default().entry(is).or_default(),
@@ -395,6 +402,12 @@ impl Spent {
     /// Of a single release by the law of its own loss, where it says that for this δ or a smaller one.
     pub(crate) fn alone_at(&self, delta: Rational) -> Option<Rational> {
         self.alone.filter(|alone| alone.delta <= delta).map(|alone| alone.epsilon)
+    }
+
+    /// The Rényi divergence of this order, at most: of ρ it is αρ, and of a pure ε no more than ε.
+    pub(super) fn of_order(&self, alpha: &Exact) -> Exact {
+        let (in_epsilon, in_rho) = &self.apart;
+        (alpha * &self.rho).min(in_epsilon + alpha * in_rho)
     }
 
     /// By what adds up, and goes on adding up when more is charged.

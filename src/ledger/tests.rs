@@ -1,7 +1,7 @@
 use super::published::{Found, look, one_charge};
 use super::*;
 use crate::numeric::tries::tries;
-use crate::plan::Neighbours;
+use crate::plan::{Neighbours, convert};
 use crate::release::keys;
 use proptest::prelude::*;
 use std::fs;
@@ -32,6 +32,8 @@ fn charge(release: &str, currency: Currency, amount: &str) -> Charge {
         unit_of: 1,
         neighbours: Neighbours::AddRemove,
         part: None,
+        period: None,
+        snapshot: None,
         currency,
         charged: r(amount),
         invariants: Vec::new(),
@@ -95,6 +97,31 @@ fn what_cannot_be_read_is_not_empty() {
 fn short_amounts_are_exact() {
     assert_eq!(short(r("1234567/1234577")), "1234567/1234577");
     assert_eq!(short(r("1234567/12345771")), "0.099999182");
+}
+
+/// A mixture of pure ε and ρ is held at one order, whatever it is: who took the best way to add up for each course of a release and the next, one of two that depend on the
+/// first answer, passed a bound of (20, 1/2000) by 43 %.
+#[test]
+fn one_order_for_every_course() {
+    let bound = Bound { epsilon: Some(r("20")), delta: Some(r("1/2000")), rho: None };
+    let holds = |charges: &[Charge]| bound.holds(&Spent::of(&charges.iter().collect::<Vec<_>>()));
+    let first = rho("1.654");
+    assert!(holds(&[first.clone(), rho("5.238")]));
+    assert!(!holds(&[first.clone(), epsilon("12.19")]));
+    // What is pure stands as it is, until there is something else.
+    assert!(
+        holds(&[epsilon("19.9")]) && !holds(&[epsilon("20.1")]) && !holds(&[epsilon("19.9"), rho("1/100")])
+    );
+    // Beside ρ a large ε counts as itself and not as its square, at that one order.
+    let rho_of_all = convert::largest_rho(r("20"), r("1/2000")).unwrap();
+    let (above_one, most) = convert::order(r("20"), r("1/2000")).unwrap();
+    assert!((most / ((1.0 + above_one) * rho_of_all.to_f64()) - 1.0).abs() < 1e-9);
+    let room = most - (1.0 + above_one) * 1.654;
+    let beside = |part: f64| epsilon(&format!("{:.6}", room * part));
+    assert!(holds(&[first.clone(), beside(0.999)]) && !holds(&[first.clone(), beside(1.001)]));
+    assert!(0.5 * room * room + 1.654 > rho_of_all.to_f64());
+    // A budget in (ε, δ) fills a bound of the same.
+    assert!(holds(&[Charge { charged: rho_of_all, ..rho("1") }]));
 }
 
 #[test]
@@ -331,6 +358,11 @@ fn composition_by_hand() {
     // The same part twice; another partition.
     assert_eq!(spent(&[n.clone(), n.clone(), s.clone()]).epsilon, Some(x("1")));
     assert_eq!(spent(&[n.clone(), s.clone(), part(epsilon("1/7"), "sex=f")]).epsilon, Some(x("9/14")));
+    // People move from one year to the next: of each year the dearest part.
+    let of = |c: &Charge, year: &str| Charge { period: Some(year.into()), ..c.clone() };
+    assert_eq!(spent(&[of(&n, "2025"), of(&s, "2025"), of(&s, "2026")]).epsilon, Some(x("5/6")));
+    let in_may = Charge { snapshot: Some("May".into()), ..of(&s, "2025") };
+    assert_eq!(spent(&[of(&n, "2025"), in_may, s.clone()]).epsilon, Some(x("7/6")));
     // Capitals are no other part. What is no name today may be any part by another spelling: its charges all add up.
     let lower = |name: &str| part(epsilon("1/2"), name);
     assert_eq!(spent(&[n.clone(), lower("Region=N"), s.clone()]).epsilon, Some(x("1")));

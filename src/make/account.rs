@@ -35,7 +35,31 @@ pub(crate) fn file(spec: &Spec, given: Option<&Path>) -> Result<PathBuf, MakeErr
         ))),
         (Some(own), _) => Ok(own.clone()),
         (None, Some(given)) => Ok(given.into()),
-        (None, None) => Ok(default_path(&spec.account_name().id)),
+        (None, None) => {
+            let path = default_path(&spec.account_name().id);
+            only_one(&path)?;
+            Ok(path)
+        }
+    }
+}
+
+/// Whether two names are of one part of the people, or both of none. What is no name of a part today is only the same as itself.
+pub(crate) fn same_part(a: Option<&str>, b: Option<&str>) -> bool {
+    let name = |part: Option<&str>| part.map(|p| folded(p).ok_or(p.to_owned()));
+    name(a) == name(b)
+}
+
+/// Refuses to begin a ledger beside one whose name differs by capitals alone: these people would have two, each with a bound of its own, and on some disks one.
+fn only_one(path: &Path) -> Result<(), MakeError> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let name = path.file_name().unwrap_or_default();
+    let mut there = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    match there.find(|other| other.file_name() != name && other.file_name().eq_ignore_ascii_case(name)) {
+        Some(other) if !path.exists() => Err(MakeError::Wrong(format!(
+            "{} is there: of two ids that differ by capitals alone one is a slip, and these people would have two ledgers",
+            shown(&other.path())
+        ))),
+        _ => Ok(()),
     }
 }
 
@@ -153,7 +177,7 @@ pub(crate) fn remark(chain: &Chain, account: &AccountSpec) -> Option<String> {
         false => format!("new in this ledger, beside {}", others.join(", ")),
     };
     Some(format!(
-        "note: `{by}={is}` is {beside}. Of different parts only the dearest counts: nobody may be in two{whole}, and whoever was charged before under \
+        "note: `{by}={is}` is {beside}. Of different parts of one period and snapshot only the dearest counts: nobody may then be in two{whole}, and whoever was charged before under \
          another name is charged too little"
     ))
 }
@@ -232,6 +256,8 @@ pub(crate) fn left(chain: &Chain) -> Option<(Currency, Rational)> {
         unit_of: 1,
         neighbours: chain.spent().neighbours,
         part: None,
+        period: None,
+        snapshot: None,
         currency,
         charged: Rational::ZERO,
         invariants: Vec::new(),

@@ -1,6 +1,6 @@
 //! What is missing beside a release that is out.
 
-use super::MakeError;
+use super::{MakeError, account};
 use crate::answer::{Answers, agreeing};
 use crate::compile::{Job, extending};
 use crate::cube::{Quantity, Weighing};
@@ -39,6 +39,10 @@ pub(super) fn extended(
             "they do not say that they are of the same people at the same time ([dataset] id, period and snapshot)"
                 .into(),
         );
+    }
+    let part = manifest.account.as_ref().and_then(|a| a.name.part.as_deref());
+    if !account::same_part(part, spec.account.part.as_deref()) {
+        return refuse("they are of different parts of the people".into());
     }
     if manifest.signer.public_key != key.public_key() {
         return refuse("another key signed it, so the two are never asked together".into());

@@ -47,7 +47,7 @@ pub(super) const KEYS: Keys = Keys {
         key(
             "part",
             Shape::Matches(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}=[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"),
-            "the part of the people whose data this is, such as `\"region=north\"`: nobody is in two parts of one partition. Both sides \
+            "the part of the people whose data this is, such as `\"region=north\"`: in one period and snapshot nobody is in two parts of one partition. Both sides \
              have the characters of an id; capitals make no difference",
         ),
     ],

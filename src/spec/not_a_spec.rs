@@ -26,6 +26,9 @@ pub(super) fn recognise(start: &[u8], path: &Path) -> Option<(String, String)> {
         let help = format!("`margins inspect {file}` shows what it holds");
         return Some(("this is a release, not a spec".into(), help));
     }
+    if start.starts_with(&[0xff, 0xfe]) || start.starts_with(&[0xfe, 0xff]) {
+        return Some(("this is UTF-16 text, and a spec is UTF-8".into(), "save it as UTF-8".into()));
+    }
     if start.starts_with(b"PAR1") {
         return data("Parquet data");
     }

@@ -94,7 +94,7 @@ TRIED = [
     Scenario("proof", ["ledger", "proof", "people", "--release", "out/town.margins"], outputs.printed, "release", into="said"),
     Scenario("ledger-export", ["ledger", "export", "people", "--jsonl"], outputs.printed, "release", into="said"),
     Scenario("export-table", ["export", "out/town.margins", "--table", "sex", "--format", "csv"], outputs.printed, "release", into="said"),
-    Scenario("export", ["export", "out/town.margins", "--all", "--format", "csv", "--out", "made/tables"], outputs.files, "release"),
+    Scenario("export", ["export", "out/town.margins", "--all", "--format", "csv", "--out", "made/tables", "--replace"], outputs.files, "release"),
     Scenario("export-again", ["export", "out/town.margins", "--all", "--format", "csv", "--out", "made/tables", "--level", "0.5"], outputs.files, "export"),
     Scenario("records", ["records", "out/town.margins", "--out", "people.csv"], outputs.files, "release", once=True),
     Scenario("records-again", ["records", "out/town.margins", "--out", "people.csv", "--seed", "2", "--replace"], outputs.files, "records"),

@@ -121,6 +121,15 @@ fn unrelated_releases_are_refused() {
         opened(&text("b", &town, bounded), &data, &key),
         &["every row", "at most 2 rows of each household"],
     );
+    let part = |is: &str| format!("{town}\npart = \"{is}\"\n");
+    refused(
+        of("a", &part("region=north"), &key),
+        of("b", &part("region=south"), &key),
+        &["region=north", "region=south"],
+    );
+    refused(of("a", &town, &key), of("b", &part("region=north"), &key), &["region=north", "no part"]);
+    let spelt = vec![of("a", &part("region=north"), &key), of("b", &part("Region=North"), &key)];
+    assert!(Several::new(spelt).is_ok());
     // The same in both: combined.
     let both = Several::new(vec![of("a", &town, &key), of("b", &town, &key)]).unwrap();
     let answer = both.ask("SELECT COUNT(*) AS n FROM a", &Options::at(0.95)).unwrap();

@@ -155,10 +155,12 @@ fn about(m: &Manifest, cube: &Cube, level: f64) -> Description {
         description: a.description.clone(),
         licence: a.licence.clone(),
         contact: a.contact.clone(),
-        dataset: m
-            .dataset
-            .as_ref()
-            .map(|d| d.period.as_ref().map_or(d.id.clone(), |period| format!("{}, period {period}", d.id))),
+        dataset: m.dataset.as_ref().map(|d| {
+            let part = m.account.as_ref().and_then(|a| a.name.part.as_ref());
+            let part = part.map(|part| format!(", of them the part {part}")).unwrap_or_default();
+            let period = d.period.as_ref().map(|period| format!(", period {period}")).unwrap_or_default();
+            format!("{}{period}{part}", d.id)
+        }),
         recipient: m
             .recipient
             .as_ref()

@@ -68,6 +68,37 @@ fn ln_delta(rho: f64, epsilon: f64) -> f64 {
 /// One part in 2^48: thirty-two roundings of a double.
 const MARGIN: f64 = 1.0 / (1u64 << 48) as f64;
 
+/// The best α for ρ at ε, less one.
+fn best(rho: f64, epsilon: f64) -> f64 {
+    let slope = |x: f64| (1.0 + 2.0 * x) * rho - epsilon - libm::log1p(1.0 / x);
+    let mut hi = 1.0;
+    while slope(hi) < 0.0 && hi < 1e150 {
+        hi *= 2.0;
+    }
+    bisect((1e-18, hi), 300, by_magnitude, |x| slope(x) < 0.0).1
+}
+
+/// What `ln δ` has beside divergence and ε.
+fn rest(x: f64) -> [f64; 2] {
+    if x < 1.0 {
+        [x * libm::log(x), (1.0 + x) * libm::log1p(x)]
+    } else {
+        [-libm::log(x), (1.0 + x) * libm::log1p(1.0 / x)]
+    }
+}
+
+/// The order, less one, that [`largest_rho`] is found at; and the largest Rényi divergence of that order that is (ε, δ)-DP, rounded down for certain: of order
+/// α = 1 + x it is `δ ≤ exp(x(R − ε))/x · (1 − 1/α)^α` (Canonne, Kamath & Steinke 2020, Proposition 12).
+pub fn order(epsilon: Rational, delta: Rational) -> Option<(f64, f64)> {
+    let (e, target) = (epsilon.to_f64() * (1.0 - MARGIN), ln_below(delta)?);
+    let x = best(largest_rho(epsilon, delta)?.to_f64() * (1.0 + MARGIN), e);
+    let [first, second] = rest(x);
+    let terms = [target, x * e, -first, second];
+    let size: f64 = terms.iter().map(|t| t.abs()).sum();
+    let most = (terms.iter().sum::<f64>() - MARGIN * size) / x * (1.0 - MARGIN);
+    (most > 0.0 && most.is_finite()).then_some((x, most))
+}
+
 /// No less than `ln δ` of ρ-zCDP at ε, for certain, and hardly more.
 ///
 /// With x = α − 1 taken as exact, `ln δ ≤ x(1+x)ρ − xε − ln x − (1+x) ln(1+1/x)`; where x is below one the last two terms
@@ -75,17 +106,8 @@ const MARGIN: f64 = 1.0 / (1u64 << 48) as f64;
 /// less than four roundings (`libm` promises one for its logarithms, ratios of `u128` three); adding up costs three
 /// roundings of the largest partial sum. Thirty-two roundings of the sum of all absolute values cover it twice.
 fn ln_delta_above(rho: f64, epsilon: f64) -> f64 {
-    let slope = |x: f64| (1.0 + 2.0 * x) * rho - epsilon - libm::log1p(1.0 / x);
-    let mut hi = 1.0;
-    while slope(hi) < 0.0 && hi < 1e150 {
-        hi *= 2.0;
-    }
-    let (_, x) = bisect((1e-18, hi), 300, by_magnitude, |x| slope(x) < 0.0);
-    let (first, second) = if x < 1.0 {
-        (x * libm::log(x), (1.0 + x) * libm::log1p(x))
-    } else {
-        (-libm::log(x), (1.0 + x) * libm::log1p(1.0 / x))
-    };
+    let x = best(rho, epsilon);
+    let [first, second] = rest(x);
     let terms = [x * (1.0 + x) * rho, -(x * epsilon), first, -second];
     let size: f64 = terms.iter().map(|t| t.abs()).sum();
     let above = terms.iter().sum::<f64>() + MARGIN * size;

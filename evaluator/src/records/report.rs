@@ -11,6 +11,7 @@ pub(super) const LEVEL: f64 = 0.95;
 
 /// How far the records' table is from the release's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Gap {
     /// `sex × age.band`.
     pub table: String,
@@ -26,6 +27,7 @@ pub struct Gap {
 
 /// How far an amount's sums are from the release's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct AmountReport {
     /// What the release calls it.
     pub name: String,
@@ -47,6 +49,7 @@ pub(crate) struct AmountReport {
 
 /// All that is said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RecordsReport {
     /// The releases, each with the hash of its manifest.
     pub releases: Vec<Source>,
@@ -81,6 +84,7 @@ pub struct RecordsReport {
 
 /// A release behind records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Source {
     /// Its name.
     pub name: String,

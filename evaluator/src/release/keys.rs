@@ -164,9 +164,13 @@ impl SigningKey {
     /// Reads the text of an agency's secret key file.
     pub fn from_text(text: &str, passphrase: Option<&str>) -> Result<SigningKey, KeyError> {
         // The third byte of a key is zero when it is not encrypted; `RWQA` is `Ed` and that zero.
-        let plain = text.lines().nth(1).is_some_and(|line| line.starts_with("RWQA"));
+        let line = text.lines().nth(1).unwrap_or_default();
+        let plain = line.starts_with("RWQA");
         if signature::public_key_text(text).is_ok() {
             return Err(KeyError::Key("this is a public key; its secret half signs".into()));
+        }
+        if !line.starts_with("RW") {
+            return Err(KeyError::Key("this is no file of one; margins keygen makes it".into()));
         }
         let secret = SecretKeyBox::from_string(text)?;
         let secret = match (plain, passphrase) {
@@ -263,6 +267,8 @@ mod tests {
         for bad in ["", "x", "x\ny", "x\nRWQA", &plain.public] {
             assert!(SigningKey::from_text(bad, Some("")).is_err(), "{bad}");
         }
+        // No passphrase is asked for of another file.
+        assert!(matches!(SigningKey::from_text("name,sex\nann,F\n", None), Err(KeyError::Key(_))));
     }
 
     /// minisign derives a gibibyte from the limits that stand in a key file (33554432 operations, 1073741824 bytes); another

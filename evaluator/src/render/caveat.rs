@@ -4,7 +4,7 @@
 //! no interval, so a reader must be told of them wherever the numbers are shown: as notes below a table, as `caveats` in JSON,
 //! as a column `status` in CSV.
 
-use super::table::brief;
+use super::table::{brief, percent};
 use super::{ResultFigure, ResultTable};
 use crate::release::Without;
 use crate::sql::Fate;
@@ -221,7 +221,7 @@ fn with_interval(figure: &ResultFigure, level: f64) -> String {
     if figure.std_error == 0.0 {
         return format!("{estimate} (exact)");
     }
-    format!("{estimate} ({} %: {low} to {high})", (level * 1e6).round() / 1e4)
+    format!("{estimate} ({} %: {low} to {high})", percent(level))
 }
 
 impl ResultTable {

@@ -122,8 +122,14 @@ pub(super) fn side_by_side(result: &ResultTable, several: bool) -> Vec<Column> {
     columns
 }
 
+/// A level in percent, to four decimals; nearer to all, all digits.
+pub(super) fn percent(level: f64) -> f64 {
+    let rounded = (level * 1e6).round() / 1e4;
+    if rounded < 100.0 { rounded } else { (level * 1e14).round() / 1e12 }
+}
+
 fn figure_columns(name: String, level: f64, several: bool) -> [String; 4] {
-    let percent = (level * 1e6).round() / 1e4;
+    let percent = percent(level);
     let name = clean(&name);
     // A long name (an expression without an alias) would take the room of the labels.
     let name = shorten(&name, 16);

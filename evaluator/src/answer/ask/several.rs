@@ -22,6 +22,7 @@ use crate::answer::tell::open::Answers;
 use crate::answer::tell::{Teller, pool::Pooled};
 use crate::cube::{Level, Quantity, Weighing};
 use crate::plan::Mode;
+use crate::release::parts::folded;
 use crate::release::{Dataset, Release, SignerKind};
 use crate::render::{Explained, Naming, ResultTable};
 use crate::sql::meaning::Meaning;
@@ -376,6 +377,28 @@ fn best_copies(releases: Vec<Answers>) -> Result<(Vec<Answers>, Vec<String>), Qu
     Ok((releases, aside))
 }
 
+/// Of which part of the people a release is. What no program of today takes for a name is only the same as itself.
+fn part(of: &Answers) -> Option<(String, String)> {
+    let part = of.release().manifest().account.as_ref()?.name.part.as_ref()?;
+    Some(folded(part).unwrap_or_else(|| (part.clone(), String::new())))
+}
+
+/// Whether two releases are of one part of the people, or both of none.
+fn same_part(a: &Answers, b: &Answers) -> Result<(), QueryError> {
+    if part(a) == part(b) {
+        return Ok(());
+    }
+    let said = |r: &Answers| match part(r) {
+        Some((by, is)) => format!("the part {by}={is} of them"),
+        None => "no part of them by name".into(),
+    };
+    let (first, second) = (a.title(), b.title());
+    let (one, other) = (said(a), said(b));
+    Err(QueryError::Together(format!(
+        "{first} is of {one}, {second} of {other}: other people, so there is no figure of both"
+    )))
+}
+
 /// Whether two releases are known to be of the same people, counted alike.
 fn same_people(a: &Answers, b: &Answers) -> Result<(), QueryError> {
     // Copies of one measuring are, whether or not they say of whom.
@@ -404,6 +427,7 @@ fn same_people(a: &Answers, b: &Answers) -> Result<(), QueryError> {
             of_a.id, of_b.id
         ));
     }
+    same_part(a, b)?;
     let (signer, other) = (&a.release().manifest().signer, &b.release().manifest().signer);
     if signer.public_key != other.public_key {
         let throw_away = [signer, other].iter().any(|s| s.kind == SignerKind::ThrowAway);
