@@ -246,7 +246,9 @@ fn text(chain: &Chain) -> String {
     let rows: Vec<Vec<String>> = chain
         .charges()
         .map(|(hash, c)| {
-            let part = c.part.as_ref().map_or(String::new(), |p| format!(" ({p})"));
+            let of: Vec<&str> =
+                [&c.part, &c.period, &c.snapshot].into_iter().flatten().map(|t| &**t).collect();
+            let part = if of.is_empty() { String::new() } else { format!(" ({})", of.join(", ")) };
             let charged = format!("{} = {}", c.currency.symbol(), output::spent(c.charged));
             vec![format!("{}{part}", c.release), day(hash).into(), charged, became(chain, hash)]
         })
@@ -590,7 +592,8 @@ fn export(args: &Export) -> Outcome {
         return output::data(&text);
     }
     let mut out =
-        "line,day,release,unit,unit_of,part,neighbours,currency,charged,files,signer,hash\r\n".to_owned();
+        "line,day,release,unit,unit_of,part,period,snapshot,neighbours,currency,charged,files,signer,hash\r\n"
+            .to_owned();
     for (i, (hash, entry)) in chain.lines().iter().enumerate() {
         let Some(c) = entry.charge() else { continue };
         let name = |v: serde_json::Value| v.as_str().unwrap_or_default().to_owned();
@@ -600,7 +603,9 @@ fn export(args: &Export) -> Outcome {
             c.release.clone(),
             field(&c.unit),
             c.unit_of.to_string(),
-            field(c.part.as_deref().unwrap_or("")),
+            field(c.part.as_deref().unwrap_or_default()),
+            field(c.period.as_deref().unwrap_or_default()),
+            field(c.snapshot.as_deref().unwrap_or_default()),
             name(json!(c.neighbours)),
             name(json!(c.currency)),
             c.charged.to_string(),
