@@ -13,7 +13,6 @@ use crate::ledger::{Bound, Chain, Charge, Ledger, LedgerError, default_path, is_
 use crate::make::account;
 use crate::make::reserved::reserved;
 use crate::plan::Neighbours;
-use crate::release::parts::folded;
 use crate::release::trusted::Trusted;
 use crate::release::{Release, ReleaseError, is_not_private_key, public_key_text};
 use crate::visible::visible;
@@ -154,7 +153,6 @@ fn read(path: &Path) -> Result<Chain, Failure> {
 fn bind(init: &Init) -> Outcome {
     let path = init.ledger.clone().unwrap_or_else(|| default_path(&init.id));
     let bound = Bound { epsilon: init.epsilon, delta: init.delta, rho: init.rho };
-    let failed = |e: LedgerError| output::about(&path, &e);
     // Before a folder or a file is made.
     bound.sound().map_err(Failure::Message)?;
     if !crate::release::is_name(&init.id) {
@@ -170,6 +168,8 @@ fn bind(init: &Init) -> Outcome {
         )));
     }
     reserved("the dataset's id", &init.id).map_err(|e| Failure::Message(e.to_string()))?;
+    let path = account::only_one(path).map_err(super::refusal::failure)?;
+    let failed = |e: LedgerError| output::about(&path, &e);
     let ledger = Ledger::at(&path, &init.id).map_err(failed)?;
     ledger.bind(bound, &super::today()).map_err(failed)?;
     let text = format!(
@@ -427,7 +427,15 @@ fn within(chain: &Chain, sure: &BTreeSet<usize>) -> Check {
     };
     match chain.bound() {
         None => check(None, format!("none; in all {spent}{unchecked}")),
-        Some(b) if !b.holds(&all) => check(Some(false), format!("{spent}, more than {}", account::bound(&b))),
+        Some(b) if !b.holds(&all) => {
+            let mixed = match b.is_mixture(&all) {
+                true => {
+                    "; a mixture of ρ and ε is held at one order, and there it comes to more than that, whatever it is by itself"
+                }
+                false => "",
+            };
+            check(Some(false), format!("{spent}, more than {}{mixed}", account::bound(&b)))
+        }
         Some(b) if chain.bound_is_signed() == Some(false) => {
             let why = "no charge stands below the bound, so nobody has signed it: whoever writes to the ledger can have set it";
             check(None, format!("{spent}, within {}{unchecked}; {why}", account::bound(&b)))
@@ -452,12 +460,11 @@ fn parts(chain: &Chain) -> Vec<Check> {
         Check("parts".into(), None, format!("`{by}`: {list}: {said}"))
     };
     let mut checks: Vec<Check> = chain.parts().into_iter().map(named).collect();
-    let old =
-        chain.charges().filter_map(|(_, c)| c.part.as_deref()).filter(|part| folded(part).is_none()).count();
+    let old = chain.charges().filter(|(_, c)| c.part.is_some() && c.named_part().is_none()).count();
     if old > 0 {
         let why = format!(
-            "{} of parts in other characters than ids, as older programs took them: one may be any part under another spelling, so each counts for \
-             all people",
+            "{} of parts in other characters than ids, or of no period and snapshot, as older programs took them: one may be of any part, so each \
+             counts for all people",
             output::counted(old as u64, "charge")
         );
         checks.push(Check("parts".into(), None, why));

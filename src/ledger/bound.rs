@@ -101,6 +101,11 @@ impl Bound {
         }
     }
 
+    /// Whether it is one in (ε, δ), and what is spent is of both currencies.
+    pub(crate) fn is_mixture(&self, spent: &Spent) -> bool {
+        matches!(self.kind(), Some(Kind::Approximate(..))) && spent.is_of_both()
+    }
+
     /// Whether what is spent in this currency can ever be within it.
     pub(crate) fn admits(&self, currency: Currency) -> bool {
         !(currency == Currency::Rho && matches!(self.kind(), Some(Kind::Pure(_))))

@@ -3,6 +3,7 @@
 use super::cells::Cells;
 use crate::exact::Rational;
 use crate::plan::Neighbours;
+use crate::release::parts::folded;
 use crate::release::{Approximate, Currency, claims};
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +73,14 @@ impl Alone {
     pub(crate) fn of(stated: &Approximate) -> Option<Alone> {
         let (epsilon, delta) = claims::alone(stated)?;
         Some(Alone { epsilon, delta })
+    }
+}
+
+impl Charge {
+    /// Which part it is of. What is no name of a part today, or is of no stated time, may be of any part: it counts as of none.
+    pub(crate) fn named_part(&self) -> Option<(String, String)> {
+        let timed = self.period.is_some() || self.snapshot.is_some();
+        folded(self.part.as_deref().filter(|_| timed)?)
     }
 }
 

@@ -6,7 +6,7 @@
 //! change a unit is to remove one and to add one, so that a guarantee for more or less counts `2ε`, `4ρ` where others only guard a change;
 //! the sum is then one for changes. *Parts*: where at one time (a period and a snapshot) no unit is in two parts of a partition, a unit more or less is in one part: of
 //! that time the dearest part decides (McSherry 2009), and times add up, since people move. What is no name of a part today (older programs took any text) may be any part, under another spelling:
-//! it counts as of no part. A unit that changes may leave one part and appear in another, whose noises are
+//! it counts as of no part, and so does a charge that does not say its time. A unit that changes may leave one part and appear in another, whose noises are
 //! independent: the two dearest add up. Different partitions, and charges of no part, add up. *Currencies*: ε-DP is `ε²/2`-zCDP (Bun &
 //! Steinke 2016, Proposition 3.3), and ρ-zCDP has an ε at every δ ([`convert`]); a pure ε is added to that of an (ε, δ) as it is, and of the
 //! two ways to state a mixture in ε at δ the smaller holds. *Alone*: what a single release is by the law of its own loss, which its file proves,
@@ -29,7 +29,6 @@ use super::charge::{Alone, Charge};
 use crate::exact::Rational;
 use crate::plan::{Neighbours, convert};
 use crate::release::Currency;
-use crate::release::parts::folded;
 use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -152,9 +151,9 @@ type Part = ([Option<String>; 3], String);
 /// By partition and time, and part.
 type Parts = BTreeMap<[Option<String>; 3], BTreeMap<String, Cost>>;
 
-/// Which part a charge is of. What is no name of a part today may be any part: it counts as of none.
+/// Which part a charge is of, and when.
 fn part(charge: &Charge) -> Option<Part> {
-    let (by, is) = charge.part.as_deref().and_then(folded)?;
+    let (by, is) = charge.named_part()?;
     Some(([Some(by), charge.period.clone(), charge.snapshot.clone()], is))
 }
 
@@ -402,6 +401,11 @@ impl Spent {
     /// Of a single release by the law of its own loss, where it says that for this δ or a smaller one.
     pub(crate) fn alone_at(&self, delta: Rational) -> Option<Rational> {
         self.alone.filter(|alone| alone.delta <= delta).map(|alone| alone.epsilon)
+    }
+
+    /// Whether some of it is in ε and some in ρ.
+    pub(super) fn is_of_both(&self) -> bool {
+        self.apart.0 != RBig::ZERO && self.apart.1 != RBig::ZERO
     }
 
     /// The Rényi divergence of this order, at most: of ρ it is αρ, and of a pure ε no more than ε.

@@ -345,7 +345,7 @@ fn composition_by_hand() {
     assert_eq!((both.rho.clone(), both.epsilon), (x("3/4"), None));
     assert_eq!(spent(&[epsilon("1"), epsilon("1/2")]).epsilon, Some(x("3/2")));
 
-    let part = |c: Charge, part: &str| Charge { part: Some(part.into()), ..c };
+    let part = |c: Charge, part: &str| Charge { part: Some(part.into()), period: Some("2026".into()), ..c };
     let changed = |c: Charge| Charge { neighbours: Neighbours::Substitute, ..c };
     let (n, s, e) = (
         part(epsilon("1/2"), "region=n"),
@@ -363,6 +363,9 @@ fn composition_by_hand() {
     assert_eq!(spent(&[of(&n, "2025"), of(&s, "2025"), of(&s, "2026")]).epsilon, Some(x("5/6")));
     let in_may = Charge { snapshot: Some("May".into()), ..of(&s, "2025") };
     assert_eq!(spent(&[of(&n, "2025"), in_may, s.clone()]).epsilon, Some(x("7/6")));
+    // What says no time may be of any.
+    let untimed = |c: &Charge| Charge { period: None, ..c.clone() };
+    assert_eq!(spent(&[untimed(&n), untimed(&s), n.clone(), s.clone()]).epsilon, Some(x("4/3")));
     // Capitals are no other part. What is no name today may be any part by another spelling: its charges all add up.
     let lower = |name: &str| part(epsilon("1/2"), name);
     assert_eq!(spent(&[n.clone(), lower("Region=N"), s.clone()]).epsilon, Some(x("1")));
@@ -443,6 +446,7 @@ proptest! {
             let wanted = Charge {
                 charged: Rational::new(num, den).unwrap(),
                 part: (part > 0).then(|| format!("p={part}")),
+                period: (part > 0).then(|| "2026".into()),
                 neighbours: if neighbours == 1 { Neighbours::Substitute } else { Neighbours::AddRemove },
                 ..if currency == 0 || kind == 0 { epsilon("1") } else { rho("1") }
             };

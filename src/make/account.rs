@@ -33,13 +33,9 @@ pub(crate) fn file(spec: &Spec, given: Option<&Path>) -> Result<PathBuf, MakeErr
             "the spec names its ledger, {}: there is no other for these people",
             shown(own)
         ))),
-        (Some(own), _) => Ok(own.clone()),
-        (None, Some(given)) => Ok(given.into()),
-        (None, None) => {
-            let path = default_path(&spec.account_name().id);
-            only_one(&path)?;
-            Ok(path)
-        }
+        (Some(own), _) => only_one(own.clone()),
+        (None, Some(given)) => only_one(given.into()),
+        (None, None) => only_one(default_path(&spec.account_name().id)),
     }
 }
 
@@ -50,8 +46,8 @@ pub(crate) fn same_part(a: Option<&str>, b: Option<&str>) -> bool {
 }
 
 /// Refuses to begin a ledger beside one whose name differs by capitals alone: these people would have two, each with a bound of its own, and on some disks one.
-fn only_one(path: &Path) -> Result<(), MakeError> {
-    let folder = path.parent().unwrap_or(Path::new(""));
+pub(crate) fn only_one(path: PathBuf) -> Result<PathBuf, MakeError> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default();
     let mut there = std::fs::read_dir(folder).into_iter().flatten().flatten();
     match there.find(|other| other.file_name() != name && other.file_name().eq_ignore_ascii_case(name)) {
@@ -59,7 +55,7 @@ fn only_one(path: &Path) -> Result<(), MakeError> {
             "{} is there: of two ids that differ by capitals alone one is a slip, and these people would have two ledgers",
             shown(&other.path())
         ))),
-        _ => Ok(()),
+        _ => Ok(path),
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) const KEYS: Keys = Keys {
         key(
             "part",
             Shape::Matches(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}=[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"),
-            "the part of the people whose data this is, such as `\"region=north\"`: in one period and snapshot nobody is in two parts of one partition. Both sides \
+            "the part of the people whose data this is, such as `\"region=north\"`: in one period and snapshot in one `period` and `snapshot`, of which it wants one, nobody is in two parts of one partition. Both sides \
              have the characters of an id; capitals make no difference",
         ),
     ],
@@ -95,11 +95,23 @@ pub(super) fn account(value: &Value<'_>, folder: &std::path::Path, sink: &mut Si
     (sink.count() == before).then_some(AccountSpec { ledger, unit, unit_of, part })
 }
 
-/// How many units of the release one of the account is must be said wherever these differ: taken for one, a household of four would be charged as one person.
-pub(super) fn check_unit(root: &Fields<'_, '_>, account: &AccountSpec, own: Option<&str>, sink: &mut Sink) {
+/// What an account needs to know beside `unit` and `part`. How many units of the release one of the account is must be said wherever these differ: taken for one, a household of four would be charged as one person.
+pub(super) fn check_account(
+    root: &Fields<'_, '_>,
+    account: &AccountSpec,
+    own: Option<&str>,
+    sink: &mut Sink,
+) {
     let quiet = &mut Sink::new(String::new(), String::new(), 0, 0);
     let fields = root.get("dataset").and_then(|value| Fields::open(value, "`[dataset]`", &KEYS, quiet));
     let key = |name: &str| fields.as_ref().and_then(|f| f.get(name));
+    if let (Some(part), None, None) = (key("part"), key("period"), key("snapshot")) {
+        sink.push(
+            Diagnostic::at(part.span(), "`part` without `period`")
+                .label("people move from part to part: of which time are these data?")
+                .help("say it: `period = \"2026\"`, or a `snapshot`".to_owned()),
+        );
+    }
     if let (Some(unit), None, Some(said), Some(own)) = (key("unit"), key("unit_of"), &account.unit, own)
         && said != own
     {

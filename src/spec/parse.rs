@@ -244,7 +244,7 @@ fn whole_spec(
     // What is sealed is as it was when it was released.
     if !files.sealed {
         let unit = privacy.as_ref().map(|p| p.unit.name());
-        account.iter().flatten().for_each(|account| dataset::check_unit(&root, account, unit, sink));
+        account.iter().flatten().for_each(|account| dataset::check_account(&root, account, unit, sink));
         data.iter().flatten().for_each(|data| files.keep_off(folder, &data.path));
     }
     let dimensions: Option<Vec<DeclaredDimension>> = root

@@ -121,7 +121,7 @@ fn unrelated_releases_are_refused() {
         opened(&text("b", &town, bounded), &data, &key),
         &["every row", "at most 2 rows of each household"],
     );
-    let part = |is: &str| format!("{town}\npart = \"{is}\"\n");
+    let part = |is: &str| format!("{town}\nperiod = \"2026\"\npart = \"{is}\"\n");
     refused(
         of("a", &part("region=north"), &key),
         of("b", &part("region=south"), &key),

@@ -275,7 +275,7 @@ fn disjoint_groups_cost_the_dearest() {
     let first = Charge { unit_of: 2, ..part[0].clone() };
     assert_eq!(spent(&with(first)).epsilon, Some(x("4/8")));
     // Of different parts the dearest; in a part that has no name today a charge is for everybody.
-    let at = |c: &Charge, p: &str| Charge { part: Some(p.into()), ..c.clone() };
+    let at = |c: &Charge, p: &str| Charge { part: Some(p.into()), snapshot: Some("s".into()), ..c.clone() };
     let parts = [at(&part[0], "r=n"), at(&part[1], "r=n"), at(&part[2], "r=s")];
     assert_eq!(spent(&parts).epsilon, Some(x("3/8")));
     let odd = [at(&part[0], "r=\u{e9}"), at(&part[1], "r=\u{e9}"), at(&part[2], "r=\u{e9}")];
