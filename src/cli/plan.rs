@@ -360,7 +360,7 @@ fn head(spec: &Spec, planned: &Planned, told: &Promised) -> String {
     let mut left_out = left_out(&spec.privacy.unit, p.noise);
     for i in p.numbers(&Subject::CutUnits) {
         let (Some((_, m)), Some(cost)) = (p.measurement(i), planned.cost.each.get(i)) else { continue };
-        let error = libm::sqrt(p.noise.variance(m.scale.to_f64()));
+        let error = libm::sqrt(crate::plan::noise_variance(p.noise, m));
         // Beside sums all parts of the budget are told, and add up.
         let own = preview::sums::shares(planned).into_iter().find(|s| *s.subject == Subject::CutUnits);
         let part = own.map_or(String::new(), |s| format!(" ({} % of the budget)", s.percent));

@@ -4,6 +4,7 @@
 //! every kind of cell of every table: see [`super::linearised`]. Components measured one by one are recovered in one way only; for whole tables
 //! budgets and recovery alternate ([`super::alternate`]).
 
+use crate::plan::{Measurement, Plan, noise_variance};
 pub(crate) use crate::plan::{Objective, Target};
 
 /// Among what a plan is close to the best.
@@ -49,6 +50,13 @@ pub struct Certificate {
     pub among: Among,
     /// What nothing of wider families comes below, for people, and the bound; trees of precisions have some.
     pub wider: [Option<(&'static str, f64)>; 2],
+}
+
+/// Whether some noise is so much less than a step wide that its variance is not that of continuous noise, which all proofs are of.
+pub(crate) fn is_coarse(plan: &Plan) -> bool {
+    let narrow =
+        |m: &Measurement| noise_variance(plan.noise, m) < 0.99 * plan.noise.variance(m.scale.to_f64());
+    plan.channels.iter().any(|c| c.measurements.iter().any(narrow))
 }
 
 impl Certificate {

@@ -2,7 +2,7 @@
 
 use super::answering::best;
 use super::context::{Context, Scene, for_tables};
-use super::objective::{Certificate, Objective};
+use super::objective::{Certificate, Objective, is_coarse};
 use super::planned::{Candidate, PlanError, Planned};
 use super::strategy::{self, Ask, Measured, NotApplicable};
 use super::{Request, predict};
@@ -224,6 +224,10 @@ impl Context<'_> {
         }
         if let Some(proof) = own.certificate {
             return Some(Certificate { value: proof.value.max(score), ..proof });
+        }
+        // Of noise that is less than a step wide the score is no value of what the other's bound is about.
+        if is_coarse(&own.plan) {
+            return None;
         }
         let blocks =
             |p: &Planned| p.plan.rows().measurements.iter().map(|m| m.block.clone()).collect::<Vec<_>>();

@@ -6,7 +6,7 @@ use super::tables::tables_json;
 use super::words::{figure, times};
 use super::{asked, bases, copies, levels, names, sums};
 use crate::cube::{Cube, Dimension, Level};
-use crate::plan::{Measurement, Subject, noise_variance};
+use crate::plan::Subject;
 use crate::planner::targets::Targets;
 use crate::planner::{self, Candidate, Choice, PlanError, Planned, Request, Unplanned};
 use crate::release::Currency;
@@ -33,12 +33,9 @@ pub(crate) fn optimum(planned: &Planned) -> Option<String> {
     let (of, bound, among) = (c.of, figure(c.bound), c.among.words());
     // Proofs are of continuous noise. Where noise in whole numbers is as large but for a hair, its own figure stands for both.
     let own = planned.prediction.weighted_total;
-    let plan = &planned.plan;
-    let coarse =
-        |m: &Measurement| noise_variance(plan.noise, m) < 0.99 * plan.noise.variance(m.scale.to_f64());
     let value = match of == planner::objective::WEIGHTED_TOTAL {
         true if (c.value / own - 1.0).abs() < 1e-2 && (c.gap() <= 1e-3 || own >= c.bound) => figure(own),
-        false if !plan.channels.iter().any(|c| c.measurements.iter().any(coarse)) => figure(c.value),
+        false if !planner::objective::is_coarse(&planned.plan) => figure(c.value),
         _ => format!("{} under continuous noise", figure(c.value)),
     };
     let proof = if c.gap() > 1e-3 {

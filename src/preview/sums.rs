@@ -137,7 +137,7 @@ pub(crate) fn target_of<'a>(cube: &Cube, planned: &'a Planned, of: &Outcome) -> 
 pub(crate) fn spread(planned: &Planned, scale: Rational) -> [f64; 2] {
     let (noise, scale) = (planned.plan.noise, scale.to_f64());
     let law = ErrorLaw::new(vec![Term { coefficient: 1.0, copies: 1, noise: noise.law(scale) }]);
-    [libm::sqrt(noise.variance(scale)), law.map_or(f64::NAN, |law| law.half_width(0.95))]
+    [libm::sqrt(noise.law(scale).variance()), law.map_or(f64::NAN, |law| law.half_width(0.95))]
 }
 
 /// For scripts.

@@ -68,7 +68,7 @@ pub(super) const KEYS: Keys = Keys {
             "margin = 50",
             Shape::Either(&[Shape::Exact, Shape::Map(&Shape::Exact)]),
             "a target: the interval of every answer (every cell, if there is no `ask`) is at most ± 50. Intervals of counts end at whole \
-             numbers: under Gaussian noise ± 2.6 is kept as ± 3. Those of sums do so where half a step and the middle of the bounds are whole, and else end where they fall. With `sum` by name: `{ count = 50, income = 5e6 }`",
+             numbers: under Gaussian noise ± 2.6 is kept as ± 3. Whether a target is met `plan` and `verify` judge by the normal law: where they say that it is missed by less than one, the interval may still be as short as asked. Those of sums do so where half a step and the middle of the bounds are whole, and else end where they fall. With `sum` by name: `{ count = 50, income = 5e6 }`",
         ),
         shown(
             "level",

@@ -52,7 +52,7 @@ macro_rules! measures {
     ($($(#[doc = $help:literal])* $name:ident = $tag:literal $word:literal $file:ident;)+) => {
         /// `measure`; `None` lets the planner choose.
         pub(super) const MEASURES: Words<Option<Measure>> = &[
-            ("auto", None, "The strategy with the least predicted error; the choice depends on the spec alone, never on the data (default)"),
+            ("auto", None, "The strategy with the least predicted error (under ε and δ at the same ρ); the choice depends on the spec alone, never on the data (default)"),
             $(($word, Some(Measure::$name), concat!($($help),*).trim_ascii())),+
         ];
     };
@@ -61,7 +61,7 @@ strategies!(measures);
 
 /// `budgets`.
 pub(super) const BUDGETS: Words<BudgetRule> = &[
-    ("optimal", BudgetRule::Optimal, "the shares with the least total error (default)"),
+    ("optimal", BudgetRule::Optimal, "shares made for the objective (default): for the total the least of all shares, but of `queries` and `hierarchy` where they may be a tenth above it"),
     ("uniform", BudgetRule::Uniform, "equal shares for everything that is measured"),
 ];
 
