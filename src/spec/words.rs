@@ -61,7 +61,11 @@ strategies!(measures);
 
 /// `budgets`.
 pub(super) const BUDGETS: Words<BudgetRule> = &[
-    ("optimal", BudgetRule::Optimal, "shares made for the objective (default): for the total the least of all shares, but of `queries` and `hierarchy` where they may be a tenth above it"),
+    (
+        "optimal",
+        BudgetRule::Optimal,
+        "shares made for the objective (default): for the total the least of all shares, but of `queries` and `hierarchy` where they may be a tenth above it",
+    ),
     ("uniform", BudgetRule::Uniform, "equal shares for everything that is measured"),
 ];
 
