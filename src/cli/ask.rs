@@ -381,25 +381,7 @@ impl<'a> Asker<'a> {
     /// The most that a measurement may cost: what is left of the bound; without one the spec's own budget.
     fn most(&self, cells: Option<Cells>) -> Result<Rational, Failure> {
         let (_, own) = self.spec.privacy.budget.noise().ok_or(CompileError::NoBudget)?;
-        let (name, own_unit) = (self.spec.account_name(), self.spec.privacy.unit.name());
-        let [period, snapshot] = self.spec.time_of_part();
-        let like = Charge {
-            release: self.spec.name.clone(),
-            spec_blake3: String::new(),
-            of: (name.unit != own_unit).then(|| own_unit.to_owned()),
-            unit: name.unit,
-            unit_of: name.unit_of,
-            neighbours: self.spec.privacy.neighbours,
-            part: name.part,
-            period,
-            snapshot,
-            currency: self.currency(),
-            charged: Rational::ONE,
-            invariants: Vec::new(),
-            alone: None,
-            cells,
-            nonce: None,
-        };
+        let like = Charge { cells, ..Charge::of(&self.spec, self.currency(), Rational::ONE) };
         Ok(match self.chain.left(&like) {
             None => own,
             Some(left) => compile::share(&self.spec, self.currency(), left).unwrap_or(Rational::ZERO),
@@ -596,7 +578,7 @@ impl<'a> Asker<'a> {
 }
 
 /// That readers cannot combine what was combined, where several keys signed it.
-pub(super) fn several_keys(releases: &[&Answers]) -> Option<String> {
+fn several_keys(releases: &[&Answers]) -> Option<String> {
     let mut keys = releases.iter().map(|r| r.release().manifest().signer.public_key.as_str());
     let first = keys.next()?;
     keys.any(|key| key != first).then(|| {

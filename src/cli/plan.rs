@@ -134,9 +134,6 @@ impl Args {
     }
 }
 
-/// The longest picture that is looked at before it is replaced.
-const MOST_SVG: u64 = 64 << 20;
-
 fn picture(spec: &Spec, job: &Job, file: &Path) -> Outcome {
     let (chart, below) = match job {
         Job::Projection(designed) => (super::projection::picture(spec, &designed.design), Vec::new()),
@@ -163,6 +160,9 @@ fn curve(spec: &Spec, job: &Job, file: &Path) -> Outcome {
         None => Err(Failure::Message("the noise is pure: its δ is 0 at every ε from the budget on".into())),
     }
 }
+
+/// The longest picture that is looked at before it is replaced.
+const MOST_SVG: u64 = 64 << 20;
 
 /// Draws into a new file, or in the place of a picture: whatever else is there stays.
 fn draw(chart: &Chart, below: &[Dots], file: &Path) -> Outcome {

@@ -415,13 +415,7 @@ pub(super) fn keys(asked: &Projection, file: &Path) -> Outcome {
     let mut reader =
         crate::blank_rows::reader(&csv::ReaderBuilder::new(), || files::open(file)).map_err(fail)?;
     let caveats = questions.caveats();
-    let mut words: Vec<&str> = Vec::new();
-    for word in caveats.iter().map(Caveat::status) {
-        if !words.contains(&word) {
-            words.push(word);
-        }
-    }
-    let words = words.join(" ");
+    let words = Caveat::words(&caveats);
     let status = (!words.is_empty()).then_some(&words[..]);
     let keys = Keys::new(asked, file, status, reader.headers().map_err(fail)?)?;
     let figures = ["estimate", "std_error", "low", "high"];

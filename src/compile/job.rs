@@ -340,11 +340,10 @@ impl<'a> Draft<'a> {
     /// What is charged, and for what.
     pub(crate) fn charge(&self, job: &Job) -> Result<ledger::Charge, CompileError> {
         let spec = self.spec();
-        let (account, own) = (spec.account_name(), spec.privacy.unit.name());
+        let unit_of = spec.account.unit_of;
         let cost = Amount { currency: job.currency(), amount: job.cost() };
-        let charged = claims::charged(cost, account.unit_of).ok_or(CompileError::TooDear)?;
+        let charged = claims::charged(cost, unit_of).ok_or(CompileError::TooDear)?;
         let snapshot = spec.dataset.as_ref().and_then(|d| d.snapshot.as_ref());
-        let [period, time] = spec.time_of_part();
         let cells = match snapshot {
             None => None,
             Some(_) => {
@@ -353,27 +352,17 @@ impl<'a> Draft<'a> {
             }
         };
         Ok(ledger::Charge {
-            release: spec.name.clone(),
-            spec_blake3: blake3::hash(spec.source.as_bytes()).to_hex().to_string(),
-            of: (account.unit != own).then(|| own.to_owned()),
-            unit: account.unit,
-            unit_of: account.unit_of,
             neighbours: self.plan().neighbours,
-            part: account.part,
-            period,
-            snapshot: time,
-            currency: charged.currency,
-            charged: charged.amount,
             invariants: match self {
                 Draft::Tables(tables) => tables.invariants(),
                 Draft::Projection(_) => Vec::new(),
             },
-            alone: match account.unit_of {
+            alone: match unit_of {
                 1 => job.approximate(spec).and_then(|a| ledger::Alone::of(&a)),
                 _ => None,
             },
             cells,
-            nonce: None,
+            ..ledger::Charge::of(spec, charged.currency, charged.amount)
         })
     }
 

@@ -43,12 +43,12 @@ enum Kind {
 /// more than ε for certain, and adds nothing to δ; what a single release is by its own law holds for that release alone, whose course is settled. ∎ The best order for each
 /// mixture by itself would be none: who takes one course or another by what they saw would pass δ.
 fn within_order(spent: &Spent, epsilon: Rational, delta: Rational) -> bool {
-    let Some((rho, order)) = convert::largest_rho(epsilon, delta).zip(convert::order(epsilon, delta)) else {
-        return false;
+    let Some(rho) = convert::largest_rho(epsilon, delta) else { return false };
+    let at_order = || {
+        let (above_one, most) = convert::order(rho, epsilon, delta)?;
+        Some(spent.of_order(&(RBig::ONE + RBig::try_from(above_one).ok()?)) <= RBig::try_from(most).ok()?)
     };
-    let (above_one, most) = order;
-    let (Ok(above_one), Ok(most)) = (RBig::try_from(above_one), RBig::try_from(most)) else { return false };
-    spent.rho <= exact(rho) || spent.of_order(&(RBig::ONE + above_one)) <= most
+    spent.rho <= exact(rho) || at_order().unwrap_or(false)
 }
 
 impl Bound {

@@ -5,6 +5,7 @@ use crate::exact::Rational;
 use crate::plan::Neighbours;
 use crate::release::parts::folded;
 use crate::release::{Approximate, Currency, claims};
+use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
 
 /// What is charged, before noise is drawn.
@@ -77,6 +78,29 @@ impl Alone {
 }
 
 impl Charge {
+    /// A charge for a release of a spec, for everybody: whom it protects, and of which part and time the data is.
+    pub(crate) fn of(spec: &Spec, currency: Currency, charged: Rational) -> Charge {
+        let (account, own) = (spec.account_name(), spec.privacy.unit.name());
+        let dated = spec.dataset.as_ref().filter(|_| account.part.is_some());
+        Charge {
+            release: spec.name.clone(),
+            spec_blake3: blake3::hash(spec.source.as_bytes()).to_hex().to_string(),
+            of: (account.unit != own).then(|| own.to_owned()),
+            unit: account.unit,
+            unit_of: account.unit_of,
+            neighbours: spec.privacy.neighbours,
+            period: dated.and_then(|d| d.period.clone()),
+            snapshot: dated.and_then(|d| d.snapshot.clone()),
+            part: account.part,
+            currency,
+            charged,
+            invariants: Vec::new(),
+            alone: None,
+            cells: None,
+            nonce: None,
+        }
+    }
+
     /// Which part it is of. What is no name of a part today, or is of no stated time, may be of any part: it counts as of none.
     pub(crate) fn named_part(&self) -> Option<(String, String)> {
         let timed = self.period.is_some() || self.snapshot.is_some();

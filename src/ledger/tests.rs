@@ -114,7 +114,7 @@ fn one_order_for_every_course() {
     );
     // Beside ρ a large ε counts as itself and not as its square, at that one order.
     let rho_of_all = convert::largest_rho(r("20"), r("1/2000")).unwrap();
-    let (above_one, most) = convert::order(r("20"), r("1/2000")).unwrap();
+    let (above_one, most) = convert::order(rho_of_all, r("20"), r("1/2000")).unwrap();
     assert!((most / ((1.0 + above_one) * rho_of_all.to_f64()) - 1.0).abs() < 1e-9);
     let room = most - (1.0 + above_one) * 1.654;
     let beside = |part: f64| epsilon(&format!("{:.6}", room * part));
@@ -519,6 +519,34 @@ fn manifest(receipt: &Receipt, amount: &str, key: &SigningKey) -> crate::release
         head: receipt.charge.clone(),
     });
     m
+}
+
+/// A charge of a part says the release's own period and snapshot, or, as older lines, none; then it counts for everybody.
+#[test]
+fn a_charge_of_a_part_is_of_its_time() {
+    let (_dir, ledger) = ledger();
+    let key = key();
+    let of = |period: Option<&str>| Charge {
+        part: Some("region=north".into()),
+        period: period.map(str::to_owned),
+        ..rho("1/4")
+    };
+    let dated = ledger.charge(of(Some("2026")), &key, DAY).unwrap();
+    let old = ledger.charge(of(None), &key, DAY).unwrap();
+    let chain = ledger.chain().unwrap();
+    let found = |receipt: &Receipt, period: Option<&str>| {
+        let mut m = manifest(receipt, "1/4", &key);
+        m.account.as_mut().unwrap().name.part = Some("region=north".into());
+        let dataset =
+            |p: &str| crate::release::Dataset { id: "people".into(), period: Some(p.into()), snapshot: None };
+        m.dataset = period.map(dataset);
+        look(&chain, &m, || Ok(file('1')))
+    };
+    assert_eq!(found(&dated, Some("2026")), Found::Open(2));
+    assert!(matches!(found(&dated, Some("2025")), Found::Not(_)));
+    assert!(matches!(found(&dated, None), Found::Not(_)));
+    assert_eq!((found(&old, Some("2026")), found(&old, None)), (Found::Open(3), Found::Open(3)));
+    assert_eq!(chain.spent().rho, x("1/2"));
 }
 
 fn file(digit: char) -> String {

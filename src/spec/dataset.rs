@@ -47,7 +47,7 @@ pub(super) const KEYS: Keys = Keys {
         key(
             "part",
             Shape::Matches(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}=[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"),
-            "the part of the people whose data this is, such as `\"region=north\"`: in one period and snapshot in one `period` and `snapshot`, of which it wants one, nobody is in two parts of one partition. Both sides \
+            "the part of the people whose data this is, such as `\"region=north\"`: in one `period` and `snapshot`, of which it wants one, nobody is in two parts of one partition. Both sides \
              have the characters of an id; capitals make no difference",
         ),
     ],
@@ -58,8 +58,13 @@ pub(super) const KEYS: Keys = Keys {
 /// The most units of a release that one of an account may be.
 const MOST_OF: i64 = 1_000_000;
 
-/// Reads the account's part of the table.
-pub(super) fn account(value: &Value<'_>, folder: &std::path::Path, sink: &mut Sink) -> Option<AccountSpec> {
+/// Reads the account's part of the table. `own` is whom the release protects, as far as it is known. What is sealed is as it was when it was released.
+pub(super) fn account(
+    value: &Value<'_>,
+    folder: &std::path::Path,
+    (own, sealed): (Option<&str>, bool),
+    sink: &mut Sink,
+) -> Option<AccountSpec> {
     // What is no table is told by `read`.
     let fields =
         Fields::open(value, "`[dataset]`", &KEYS, &mut Sink::new(String::new(), String::new(), 0, 0))?;
@@ -83,6 +88,26 @@ pub(super) fn account(value: &Value<'_>, folder: &std::path::Path, sink: &mut Si
                 .label("expected `NAME=PART`, such as \"region=north\""),
         );
     }
+    if let (Some(part), None, None, false) =
+        (fields.get("part"), fields.get("period"), fields.get("snapshot"), sealed)
+    {
+        sink.push(
+            Diagnostic::at(part.span(), "`part` without `period`")
+                .label("people move from part to part: of which time are these data?")
+                .help("say it: `period = \"2026\"`, or a `snapshot`".to_owned()),
+        );
+    }
+    // Taken for one, a household of four would be charged as one person.
+    if let (Some(said), Some(value), None, Some(own), false) =
+        (&unit, fields.get("unit"), fields.get("unit_of"), own, sealed)
+        && said != own
+    {
+        sink.push(
+            Diagnostic::at(value.span(), "`unit` without `unit_of`")
+                .label(format!("how many units of this release, each a {own}, is one of these?"))
+                .help("say at most how many: `unit_of = 4`".to_owned()),
+        );
+    }
     let unit_of = fields.get("unit_of").and_then(|v| read::whole(v, "`unit_of`", 1, MOST_OF, sink));
     if let (Some(of), None) = (fields.get("unit_of"), &unit) {
         sink.push(
@@ -93,34 +118,6 @@ pub(super) fn account(value: &Value<'_>, folder: &std::path::Path, sink: &mut Si
     }
     let unit_of = unit_of.and_then(|n| u32::try_from(n).ok()).unwrap_or(1);
     (sink.count() == before).then_some(AccountSpec { ledger, unit, unit_of, part })
-}
-
-/// What an account needs to know beside `unit` and `part`. How many units of the release one of the account is must be said wherever these differ: taken for one, a household of four would be charged as one person.
-pub(super) fn check_account(
-    root: &Fields<'_, '_>,
-    account: &AccountSpec,
-    own: Option<&str>,
-    sink: &mut Sink,
-) {
-    let quiet = &mut Sink::new(String::new(), String::new(), 0, 0);
-    let fields = root.get("dataset").and_then(|value| Fields::open(value, "`[dataset]`", &KEYS, quiet));
-    let key = |name: &str| fields.as_ref().and_then(|f| f.get(name));
-    if let (Some(part), None, None) = (key("part"), key("period"), key("snapshot")) {
-        sink.push(
-            Diagnostic::at(part.span(), "`part` without `period`")
-                .label("people move from part to part: of which time are these data?")
-                .help("say it: `period = \"2026\"`, or a `snapshot`".to_owned()),
-        );
-    }
-    if let (Some(unit), None, Some(said), Some(own)) = (key("unit"), key("unit_of"), &account.unit, own)
-        && said != own
-    {
-        sink.push(
-            Diagnostic::at(unit.span(), "`unit` without `unit_of`")
-                .label(format!("how many units of this release, each a {own}, is one of these?"))
-                .help("say at most how many: `unit_of = 4`".to_owned()),
-        );
-    }
 }
 
 /// Reads the table.

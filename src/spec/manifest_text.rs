@@ -79,12 +79,6 @@ impl Spec {
         }
     }
 
-    /// Of data of a part: of which period and snapshot they are.
-    pub(crate) fn time_of_part(&self) -> [Option<String>; 2] {
-        let own = self.account.part.as_ref().and(self.dataset.as_ref());
-        [own.and_then(|d| d.period.clone()), own.and_then(|d| d.snapshot.clone())]
-    }
-
     /// What the release's manifest says that its plan and its domain do not.
     pub(crate) fn words(&self) -> Words {
         Words {

@@ -114,11 +114,9 @@ pub fn load(path: &Path) -> Result<Spec, SpecErrors> {
 
 /// Reads a spec from its text, and the files it refers to, as if it stood in the file `origin`. Does not touch the data.
 pub(crate) fn of_text(source: &str, origin: &Path) -> Result<Spec, SpecErrors> {
-    let whole = |message: String, help: Option<String>| {
-        SpecErrors::whole_file(origin.display().to_string(), message, help)
-    };
     if source.len() as u64 > MAX_SPEC {
-        return Err(whole(format!("the spec is longer than {MAX_SPEC} bytes"), None));
+        let message = format!("the spec is longer than {MAX_SPEC} bytes");
+        return Err(SpecErrors::whole_file(origin.display().to_string(), message, None));
     }
     let folder = origin.parent().unwrap_or(Path::new(""));
     parse(source, origin, |file| files::read_unpacked(&folder.join(file), MAX_ATTACHED))

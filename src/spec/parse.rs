@@ -236,15 +236,13 @@ fn whole_spec(
     let demo = root.get("demo").and_then(|v| read::boolean(v, "`demo`", sink)).unwrap_or(false);
     let dataset = root.get("dataset").map(|v| dataset::read(v, sink));
     let folder = origin.parent().unwrap_or(Path::new(""));
-    let account = root.get("dataset").map(|v| dataset::account(v, folder, sink));
     let data = root.get("data").map(|v| data::read(v, origin, sink));
     let privacy = root
         .require("privacy", "`[privacy]` with `unit = \"row\"` and `rho = \"1/2\"`", sink)
         .and_then(|v| privacy::read(v, sink));
-    // What is sealed is as it was when it was released.
+    let own = (privacy.as_ref().map(|p| p.unit.name()), files.sealed);
+    let account = root.get("dataset").map(|v| dataset::account(v, folder, own, sink));
     if !files.sealed {
-        let unit = privacy.as_ref().map(|p| p.unit.name());
-        account.iter().flatten().for_each(|account| dataset::check_account(&root, account, unit, sink));
         data.iter().flatten().for_each(|data| files.keep_off(folder, &data.path));
     }
     let dimensions: Option<Vec<DeclaredDimension>> = root

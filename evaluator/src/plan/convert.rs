@@ -87,11 +87,11 @@ fn rest(x: f64) -> [f64; 2] {
     }
 }
 
-/// The order, less one, that [`largest_rho`] is found at; and the largest Rényi divergence of that order that is (ε, δ)-DP, rounded down for certain: of order
+/// The order, less one, that `rho`, the [`largest_rho`] at this ε and δ, is found at; and the largest Rényi divergence of that order that is (ε, δ)-DP, rounded down for certain: of order
 /// α = 1 + x it is `δ ≤ exp(x(R − ε))/x · (1 − 1/α)^α` (Canonne, Kamath & Steinke 2020, Proposition 12).
-pub fn order(epsilon: Rational, delta: Rational) -> Option<(f64, f64)> {
+pub fn order(rho: Rational, epsilon: Rational, delta: Rational) -> Option<(f64, f64)> {
     let (e, target) = (epsilon.to_f64() * (1.0 - MARGIN), ln_below(delta)?);
-    let x = best(largest_rho(epsilon, delta)?.to_f64() * (1.0 + MARGIN), e);
+    let x = best(rho.to_f64() * (1.0 + MARGIN), e);
     let [first, second] = rest(x);
     let terms = [target, x * e, -first, second];
     let size: f64 = terms.iter().map(|t| t.abs()).sum();

@@ -77,8 +77,19 @@ pub enum Caveat {
 const NAMED: usize = 5;
 
 impl Caveat {
+    /// The words for these in the column `status`, each once.
+    pub fn words(caveats: &[Caveat]) -> String {
+        let mut words: Vec<&str> = Vec::new();
+        for word in caveats.iter().map(Caveat::status) {
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        words.join(" ")
+    }
+
     /// The word for it in the column `status`.
-    pub fn status(&self) -> &'static str {
+    fn status(&self) -> &'static str {
         match self {
             Caveat::Truncated { .. } => "truncated",
             Caveat::Clamped { .. } | Caveat::Ends { .. } => "clamped",
@@ -244,13 +255,7 @@ impl ResultTable {
 
     /// What the column `status` says; `None` where nothing but noise makes the numbers untrue.
     pub(crate) fn status(&self) -> Option<String> {
-        let mut words: Vec<&str> = Vec::new();
-        for word in self.caveats.iter().map(Caveat::status) {
-            if !words.contains(&word) {
-                words.push(word);
-            }
-        }
-        (!words.is_empty()).then(|| words.join(" "))
+        Some(Caveat::words(&self.caveats)).filter(|words| !words.is_empty())
     }
 
     /// What that column says in one row: of several questions below each other each has its own.

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// A header line and one line for each row, ended by CR LF. Numbers have full precision; infinite bounds are
 /// `inf` and `-inf`, which readers of numbers understand. Names and labels are written as [`label`] says. Where something
-/// besides noise makes the numbers untrue, a last column `status` says so in a word or two (see [`super::Caveat::status`]), so
+/// besides noise makes the numbers untrue, a last column `status` says so in a word or two (see [`super::Caveat::words`]), so
 /// that a file that is passed on still tells.
 pub fn csv(result: &ResultTable) -> String {
     let keys = result.keys();

@@ -2,7 +2,7 @@
 
 use super::super::{Failure, Outcome, output};
 use super::FINISHED;
-use super::amounts::{self, SummedBeside, TidyMeasure, figures};
+use super::amounts::{SummedBeside, TidyMeasure, figures};
 use super::finished::Finisher;
 use super::parting;
 use crate::answer::{Answers, Group};
@@ -183,11 +183,7 @@ impl Tidy {
                 of_periods: false,
             });
         }
-        let untrue = |m: &TidyMeasure| {
-            let mut words: Vec<&str> = Vec::new();
-            amounts::add(&mut words, m.caveats.iter().map(Caveat::status));
-            words.join(" ")
-        };
+        let untrue = |m: &TidyMeasure| Caveat::words(&m.caveats);
         let cells = measures.first().map_or(0, |m| m.cells.len());
         let own = |cell: usize| measures.iter().filter_map(move |m| m.cells.get(cell).copied());
         let cuts = reliability.then(|| Cuts::of(&answers.release().manifest().about));

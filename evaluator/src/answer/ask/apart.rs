@@ -75,19 +75,17 @@ fn agreed<S: Source>(a: &Recovery<S>, b: &Recovery<S>) -> Vec<Agreed> {
             break;
         }
         // Plans of one spec have it in the same place.
-        let there = |&j: &usize| others.get(j).is_some_and(|o| o.block == m.block);
-        let Some(j) = Some(i).filter(there).or_else(|| (0..others.len()).find(there)) else { continue };
+        let alike = |&(_, o): &(usize, &Measurement)| o.block == m.block;
+        let in_place = others.get(i).map(|o| (i, o)).filter(alike);
+        let Some((j, other)) = in_place.or_else(|| others.iter().enumerate().find(alike)) else { continue };
         let (Ok(x), Ok(y)) = (read(a, i), read(b, j)) else { continue };
         if x.len() != y.len() {
             continue;
         }
-        let w = others.get(j).map_or(0.0, |o| variance(b, o));
+        let noises = [a.plan().noise, b.plan().noise];
         let equal = x.iter().zip(y.iter()).filter(|(x, y)| x == y).count();
-        out.push((
-            equal_by_chance([a.plan().noise, b.plan().noise], variance(a, m), w),
-            x.len() as u64,
-            equal as u64,
-        ));
+        let by_chance = equal_by_chance(noises, variance(a, m), variance(b, other));
+        out.push((by_chance, x.len() as u64, equal as u64));
         looked_at += x.len();
     }
     out
