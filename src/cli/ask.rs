@@ -245,7 +245,7 @@ fn about(asker: &Asker, reply: &Reply) -> Map<String, Value> {
 
 impl<'a> Asker<'a> {
     fn new(args: &'a Args, watch: &Watch) -> Result<Asker<'a>, Failure> {
-        let spec = spec::load(&args.spec).map_err(super::refusal::spec_failure)?;
+        let spec = args.rows.spec(&args.spec, None)?;
         spec.confirmed().map_err(super::refusal::spec_failure)?;
         if spec.projection.is_some() {
             return Err(Failure::Message(

@@ -76,7 +76,7 @@ impl Sized {
 }
 
 pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
-    let spec = Spec::load(&args.spec).map_err(failure)?;
+    let spec = args.rows.spec(&args.spec, None)?;
     let wrong = |text: &str| Err(Failure::Message(text.into()));
     if spec.amounts.is_empty() {
         return wrong("the spec has no [[amount]]: there is nothing to choose bounds for");

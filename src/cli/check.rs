@@ -5,7 +5,7 @@ use super::{Failure, Outcome, output, rows};
 use crate::cube::Quantity;
 use crate::make::{MakeError, PlanOptions};
 use crate::secret::ingest::{self, Means, Problem, Report};
-use crate::spec::{self, Spec};
+use crate::spec::Spec;
 use crate::visible::visible;
 use crate::watch::Watch;
 use serde_json::json;
@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
                 .into(),
         ));
     }
-    let spec = spec::load(&args.spec).map_err(super::refusal::spec_failure)?;
+    let spec = args.rows.spec(&args.spec, None)?;
     let rows = args.rows.of(&spec)?.ok_or(crate::compile::CompileError::NoData)?;
     let refused = refused(&spec, watch)?;
     let means = Means { watch: watch.clone(), ..Means::default() };

@@ -68,7 +68,7 @@ pub(super) struct Args {
 const MOST_THREADS: i64 = 1024;
 
 pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
-    let spec = Spec::load(&args.spec).map_err(failure)?;
+    let spec = args.rows.spec(&args.spec, args.counts.as_deref())?;
     let mut options = ReleaseOptions::new()
         .out(&args.out)
         .replace(args.replace)

@@ -1,9 +1,10 @@
 //! Where the rows are: as the spec says, elsewhere, or on standard input.
 
 use super::Failure;
+use super::refusal::spec_failure;
 use crate::make::ReleaseOptions;
 use crate::secret::ingest::{Origin, Piped};
-use crate::spec::{Format, PIPE, Spec, is_pipe};
+use crate::spec::{self, Format, PIPE, Spec, is_pipe};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -71,6 +72,11 @@ impl Rows {
 }
 
 impl Args {
+    /// The spec of rows that may be elsewhere than it says, or of `counts` instead of rows.
+    pub(super) fn spec(&self, path: &Path, counts: Option<&Path>) -> Result<Spec, Failure> {
+        spec::load_beside(path, counts.or(self.data.as_deref())).map_err(spec_failure)
+    }
+
     /// Where the rows of a spec are; nothing where neither it nor the command says so.
     pub(super) fn of(&self, spec: &Spec) -> Result<Option<Rows>, Failure> {
         let own = spec.data.as_ref();

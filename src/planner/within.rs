@@ -6,13 +6,16 @@
 //!
 //! Of most plans the law is that of continuous noise to seven digits, and the first plan that is made is the one.
 
+use super::answering::best;
 use super::choice::choose;
 use super::chosen::{Choice, Look};
-use super::planned::PlanError;
+use super::planned::{Candidate, PlanError, Planned};
 use super::request::Request;
+use crate::cube::Frame;
 use crate::exact::Rational;
 use crate::plan::{Losses, Neighbours, Plan, convert};
 use margins_law::loss::Loss;
+use std::sync::Arc;
 
 /// How far below the limit of continuous noise the first plan stays: what is added to δ in proving it.
 const BELOW: f64 = 1e-7;
@@ -34,29 +37,21 @@ const MOST_LOOKS: usize = 128;
 const FAR: i32 = 80;
 
 /// [`choose`], for a request whose budget is the ρ that (ε, δ) convert to: with a larger one where the plan's own law allows that.
+///
+/// Where several strategies are looked at, each has the ρ that its own law allows it.
 pub(crate) fn choose_within(
     request: &Request,
     look: Look,
-    (epsilon, delta): (Rational, Rational),
+    budget: (Rational, Rational),
 ) -> Result<Choice, PlanError> {
-    let lawful = Request { with_law: true, ..request.clone() };
-    let Some(mut proved) = more(&lawful, (epsilon, delta)) else { return choose(request, look) };
-    if look == Look::Needed {
-        return Ok(proved);
+    match more(&Request { with_law: true, ..request.clone() }, look, budget) {
+        Some(proved) => Ok(proved),
+        None => choose(request, look),
     }
-    let larger = Request { budget: proved.planned.plan.budget, ..lawful };
-    let choice = choose(&larger, look)?;
-    if choice.planned.plan == proved.planned.plan {
-        (proved.candidates, proved.chosen) = (choice.candidates, choice.chosen);
-        return Ok(proved);
-    }
-    // A wider look has found another plan.
-    let fits = losses(&larger, &choice).is_some_and(|losses| losses.within(epsilon, delta));
-    if fits { Ok(choice) } else { choose(request, look) }
 }
 
-/// A plan that was proved; `None` where none was found above the conversion's ρ.
-fn more(request: &Request, budget: (Rational, Rational)) -> Option<Choice> {
+/// A choice whose plan was proved; `None` where none was found above the conversion's ρ.
+fn more(request: &Request, look: Look, budget: (Rational, Rational)) -> Option<Choice> {
     let plain =
         request.neighbours == Neighbours::AddRemove && request.max_rows == 1 && request.rows.is_none();
     if !plain || request.noise.is_pure() {
@@ -64,7 +59,36 @@ fn more(request: &Request, budget: (Rational, Rational)) -> Option<Choice> {
     }
     let near = near(request, budget);
     let begin = near.clone().or_else(|| choose(request, Look::Needed).ok())?;
-    further(request, &begin, budget).or(near)
+    let first = begin.planned.clone();
+    let (mut candidates, mut chosen) = (begin.candidates, begin.chosen);
+    if look == Look::Everywhere {
+        let wide = Request { budget: first.plan.budget, ..request.clone() };
+        let wide = choose(&wide, look).ok()?;
+        (candidates, chosen) = (wide.candidates, wide.chosen);
+    }
+    // By number, what has more than the ρ that all had.
+    let mut moved = Vec::new();
+    for (at, candidate) in candidates.iter_mut().enumerate() {
+        let Ok(planned) = &candidate.outcome else { continue };
+        let own = Request { measure: Some(candidate.measure), budgets: candidate.budgets, ..request.clone() };
+        if let Some(planned) = further(&own, planned, budget) {
+            candidate.outcome = Ok(planned);
+            moved.push(at);
+        }
+    }
+    if !moved.is_empty() {
+        let wanted =
+            |c: &Candidate| c.budgets == request.budgets && request.measure.is_none_or(|m| m == c.measure);
+        chosen = best(request, candidates.iter().enumerate().filter(|(_, c)| wanted(c)))?;
+    }
+    let planned = candidates.get(chosen)?.outcome.as_ref().ok()?.clone();
+    // What costs no more than the conversion's ρ needs no law.
+    let is_proved = moved.contains(&chosen)
+        || planned.plan == first.plan
+        || planned.cost.total <= request.budget
+        || losses(request, &planned).is_some_and(|losses| losses.within(budget.0, budget.1));
+    let is_more = near.is_some() || !moved.is_empty();
+    (is_more && is_proved).then(|| Choice::new(planned, candidates, chosen))
 }
 
 /// One close to what continuous noise allows.
@@ -77,7 +101,7 @@ fn near(request: &Request, (epsilon, delta): (Rational, Rational)) -> Option<Cho
         let Some(budget) = convert::down(rho).filter(|budget| *budget > request.budget) else { break };
         let larger = Request { budget, ..request.clone() };
         let choice = choose(&larger, Look::Needed).ok()?;
-        let losses = losses(&larger, &choice)?;
+        let losses = choice.losses(&larger.over(choice.planned.plan.measure).cube).ok()?;
         let found = losses.at(epsilon);
         if found <= goal {
             let spare = found < MUCH_LEFT * goal;
@@ -102,9 +126,13 @@ fn near(request: &Request, (epsilon, delta): (Rational, Rational)) -> Option<Cho
 ///
 /// It is least where a value that the loss often takes is just ε: scaled by `t`, the loss `ρ + x` is `t (ρ + x)`, as ρ and what a step of noise is worth, `1/s²`, grow
 /// alike. So the plan's ρ is looked at times `ε/(ρ + x)` for sums `x` of such steps, and in small steps besides, the largest first.
-fn further(request: &Request, begin: &Choice, (epsilon, delta): (Rational, Rational)) -> Option<Choice> {
-    let plan = &begin.planned.plan;
-    let rho = begin.planned.cost.total.to_f64();
+fn further(
+    request: &Request,
+    begin: &Planned,
+    (epsilon, delta): (Rational, Rational),
+) -> Option<Arc<Planned>> {
+    let plan = &begin.plan;
+    let rho = begin.cost.total.to_f64();
     if plan.measured() > FEW_BLOCKS || !(rho > 0.0) {
         return None;
     }
@@ -134,9 +162,9 @@ fn further(request: &Request, begin: &Choice, (epsilon, delta): (Rational, Ratio
         }
         let budget = convert::down(rho * good * (1.0 - BELOW)).filter(|budget| *budget > plan.budget)?;
         let larger = Request { budget, ..request.clone() };
-        let choice = choose(&larger, Look::Needed).ok()?;
-        if losses(&larger, &choice)?.within(epsilon, delta) {
-            return Some(choice);
+        let planned = choose(&larger, Look::Needed).ok()?.planned;
+        if losses(&larger, &planned)?.within(epsilon, delta) {
+            return Some(planned);
         }
         plans += 1;
         if plans == MOST_PLANS {
@@ -172,8 +200,9 @@ fn looked_at(plan: &Plan, rho: f64, epsilon: f64) -> Vec<f64> {
 }
 
 /// The laws of a plan.
-fn losses<'a>(request: &Request, choice: &'a Choice) -> Option<&'a Losses> {
-    choice.losses(&request.over(choice.planned.plan.measure).cube).ok()
+fn losses(request: &Request, planned: &Planned) -> Option<Losses> {
+    let plan = &planned.plan;
+    Losses::of(plan, &Frame::new(&request.over(plan.measure).cube, &plan.levels)).ok()
 }
 
 /// The ρ of continuous noise.

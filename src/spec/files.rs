@@ -55,13 +55,36 @@ fn same_file(a: &Path, b: &Path) -> bool {
     matches!((std::fs::canonicalize(a), std::fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Whether a file is the data, or is in its folder.
+/// Whether the name of a file or folder is a pattern of several, or a part of one.
+#[cfg(feature = "compile")]
+pub(crate) fn is_wild(name: &str) -> bool {
+    name.contains(['*', '?', '['])
+}
+
+/// Whether a file is the data, is in its folder, or is named by its pattern.
 fn is_of(file: &Path, data: &Path) -> bool {
-    let inside = || match (std::fs::canonicalize(file), std::fs::canonicalize(data)) {
+    let inside = |folder: &Path| match (std::fs::canonicalize(file), std::fs::canonicalize(folder)) {
         (Ok(file), Ok(folder)) => file.starts_with(folder),
         _ => false,
     };
-    same_file(file, data) || data.is_dir() && inside()
+    let is = |data: &Path| same_file(file, data) || data.is_dir() && inside(data);
+    #[cfg(feature = "compile")]
+    if let Some(named) = data.to_str().filter(|data| is_wild(data)).and_then(|data| glob::glob(data).ok())
+        && named.flatten().any(|data| is(&data))
+    {
+        return true;
+    }
+    is(data)
+}
+
+/// Refuses a list that is the data, before a byte of it is read: what is wrong with a list is shown with its lines.
+pub(super) fn keep_off(file: &Path, data: &Path) -> io::Result<()> {
+    if !is_of(file, data) {
+        return Ok(());
+    }
+    Err(io::Error::other(
+        "it is the data file, and would be published with the release: make a file of public lists",
+    ))
 }
 
 /// Reads files by the names the spec gives them, and remembers those that became part of the spec.
@@ -79,18 +102,14 @@ impl<'r> Files<'r> {
         Files { read, sealed, data: None, kept: Vec::new() }
     }
 
-    /// From now on refuses to read the data, before a byte of it: what is wrong with a list is shown with its lines.
+    /// From now on [keeps off](keep_off) the data.
     pub(super) fn keep_off(&mut self, folder: &Path, data: &Path) {
         self.data = Some((folder.to_owned(), data.to_owned()));
     }
 
     pub(super) fn read(&self, path: &str) -> io::Result<Vec<u8>> {
-        if let Some((folder, data)) = &self.data
-            && is_of(&folder.join(path), data)
-        {
-            return Err(io::Error::other(
-                "it is the data file, and would be published with the release: make a file of public lists",
-            ));
+        if let Some((folder, data)) = &self.data {
+            keep_off(&folder.join(path), data)?;
         }
         match self.kept.iter().find(|(name, _)| name == path) {
             Some((_, bytes)) => Ok(bytes.clone()),

@@ -68,6 +68,8 @@ pub(crate) use types::{
     Wanted,
 };
 
+#[cfg(feature = "compile")]
+pub(crate) use files::is_wild;
 pub(crate) use files::{read_regular, regular};
 #[cfg(feature = "compile")]
 pub(crate) use words::FORMATS;
@@ -89,6 +91,11 @@ pub(crate) fn is_pipe(data: &Path) -> bool {
 
 /// Reads a spec file and the files it refers to. Does not touch the data.
 pub fn load(path: &Path) -> Result<Spec, SpecErrors> {
+    load_beside(path, None)
+}
+
+/// [`load`], where the rows may be elsewhere than the spec says: no list that it refers to may be there.
+pub(crate) fn load_beside(path: &Path, rows: Option<&Path>) -> Result<Spec, SpecErrors> {
     let name = path.display().to_string();
     let whole = |message: String, help: Option<String>| SpecErrors::whole_file(name.clone(), message, help);
     let start = match regular(path) {
@@ -109,15 +116,23 @@ pub fn load(path: &Path) -> Result<Spec, SpecErrors> {
             return Err(whole(format!("the spec is not UTF-8 text, see line {line}"), None));
         }
     };
-    Ok(Spec { file: Some(path.into()), ..of_text(&source, path)? })
+    Ok(Spec { file: Some(path.into()), ..read(&source, path, rows)? })
 }
 
 /// Reads a spec from its text, and the files it refers to, as if it stood in the file `origin`. Does not touch the data.
 pub(crate) fn of_text(source: &str, origin: &Path) -> Result<Spec, SpecErrors> {
+    read(source, origin, None)
+}
+
+fn read(source: &str, origin: &Path, rows: Option<&Path>) -> Result<Spec, SpecErrors> {
     if source.len() as u64 > MAX_SPEC {
         let message = format!("the spec is longer than {MAX_SPEC} bytes");
         return Err(SpecErrors::whole_file(origin.display().to_string(), message, None));
     }
     let folder = origin.parent().unwrap_or(Path::new(""));
-    parse(source, origin, |file| files::read_unpacked(&folder.join(file), MAX_ATTACHED))
+    parse(source, origin, |file| {
+        let file = folder.join(file);
+        rows.map_or(Ok(()), |rows| files::keep_off(&file, rows))?;
+        files::read_unpacked(&file, MAX_ATTACHED)
+    })
 }

@@ -178,6 +178,29 @@ fn read_any(said: &str) -> Result<Spec, SpecErrors> {
     read(&around(&format!("[[dimension]]\nname = 'x'\ntext = true\n{said}"), projection))
 }
 
+/// Wherever the rows are, no list may be these: a mistake in a list is shown with its line, and rows are private.
+#[test]
+fn no_list_is_read_from_the_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir(at("rows")).unwrap();
+    std::fs::write(at("rows/a.csv"), "place\nsecret\nsecret\n").unwrap();
+    let spec = "name = \"m\"\ntitle = \"M\"\n[privacy]\nunit = \"row\"\nrho = \"1\"\n[[dimension]]\nname = \"place\"\nhierarchy = \"rows/a.csv\"\n[[table]]\nevery = 1\n";
+    std::fs::write(at("m.toml"), spec).unwrap();
+    let told = |rows: Option<&str>| {
+        let rows = rows.map(at);
+        load_beside(&at("m.toml"), rows.as_deref()).map_err(|e| e.to_string())
+    };
+    for rows in ["rows/a.csv", "rows", ".", "rows/*.csv", "ro?s/a.csv", "r*"] {
+        let why = told(Some(rows)).unwrap_err();
+        assert!(why.contains("it is the data file") && !why.contains("secret"), "{rows}: {why}");
+    }
+    for rows in [None, Some("-"), Some("other.csv"), Some("rows/b*.csv"), Some("rows/[")] {
+        let why = told(rows).unwrap_err();
+        assert!(why.contains("secret"), "{rows:?}: {why}");
+    }
+}
+
 /// The large published specs, which are not part of the package.
 #[test]
 fn published_specs() {

@@ -52,7 +52,7 @@ macro_rules! measures {
     ($($(#[doc = $help:literal])* $name:ident = $tag:literal $word:literal $file:ident;)+) => {
         /// `measure`; `None` lets the planner choose.
         pub(super) const MEASURES: Words<Option<Measure>> = &[
-            ("auto", None, "The strategy with the least predicted error (under ε and δ at the same ρ); the choice depends on the spec alone, never on the data (default)"),
+            ("auto", None, "The strategy with the least predicted error (under ε and δ each at the ρ of its own law); the choice depends on the spec alone, never on the data (default)"),
             $(($word, Some(Measure::$name), concat!($($help),*).trim_ascii())),+
         ];
     };

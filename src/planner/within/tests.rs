@@ -31,7 +31,9 @@ fn all_pairs_spend_what_the_law_allows() {
             let rho = choice.planned.cost.total.to_f64();
             assert!(rho > aim && request.budget.to_f64() < aim, "{epsilon} {delta}: {rho}");
             assert!(
-                losses(&request, &choice).unwrap().within(budget(epsilon, delta).0, budget(epsilon, delta).1)
+                losses(&request, &choice.planned)
+                    .unwrap()
+                    .within(budget(epsilon, delta).0, budget(epsilon, delta).1)
             );
         }
     }
@@ -84,6 +86,42 @@ fn one_count_has_as_much_as_its_few_steps_allow() {
         assert!(found <= delta.parse().unwrap(), "{epsilon}: {found} of {delta}");
         assert!(rho > least, "{epsilon} {delta}: {rho}");
     }
+}
+
+/// No strategy is better by its name than what `auto` finds, however many tables there are: each has the ρ of its own law. A wider look finds the same.
+#[test]
+fn auto_is_as_good_as_every_strategy_by_name() {
+    let budgets = [("5", "1e-2"), ("3", "1e-2"), ("8", "1e-3"), ("20", "1e-9"), ("1", "1e-9")];
+    let mut moved = 0;
+    for (sizes, every) in [(&[3, 4][..], 1), (&[2, 3, 2], 2), (&[5], 1)] {
+        for (epsilon, delta) in budgets {
+            let request = request(sizes, every, &spec_of(epsilon, delta));
+            let choose = |measure, look| {
+                let asked = Request { measure, ..request.clone() };
+                choose_within(&asked, look, budget(epsilon, delta))
+            };
+            let auto = choose(None, Look::Needed).unwrap();
+            let own = losses(&request, &auto.planned).unwrap();
+            assert!(own.within(budget(epsilon, delta).0, budget(epsilon, delta).1), "{epsilon} {delta}");
+            let score = auto.planned.score(&request);
+            let mut budgets = vec![auto.planned.plan.budget];
+            for measure in crate::planner::strategy::general() {
+                let Ok(named) = choose(Some(measure), Look::Needed) else { continue };
+                // Rows of its own have no law, and the conversion's ρ.
+                let least = named.planned.score(&request);
+                assert!(
+                    score <= least * (1.0 + 2e-3),
+                    "{sizes:?} {epsilon} {delta} {measure:?}: {score} {least}"
+                );
+                budgets.push(named.planned.plan.budget);
+            }
+            let wide = choose(None, Look::Everywhere).unwrap();
+            assert_eq!(wide.planned.plan, auto.planned.plan, "{sizes:?} {epsilon} {delta}");
+            moved += usize::from(budgets.iter().any(|b| b.to_f64() > 1.5 * budgets[0].to_f64()));
+            moved += usize::from(budgets.iter().any(|b| b.to_f64() < budgets[0].to_f64() / 1.5));
+        }
+    }
+    assert!(moved >= 5, "{moved}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::error::IngestError;
 use super::keyed::{self, Key, Listed};
 use super::leak_check;
 use super::piped::Piped;
-use crate::spec::{Data, Format, Spec};
+use crate::spec::{Data, Format, Spec, is_wild};
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
@@ -255,15 +255,14 @@ pub(super) fn regular(path: &Path) -> Result<u64, IngestError> {
 
 /// What a pattern names; `None` where there is no pattern.
 fn pattern(path: &Path) -> Result<Option<Vec<Listed>>, IngestError> {
-    let wild = |text: &str| text.contains(['*', '?', '[']);
-    let Some(text) = path.to_str().filter(|text| wild(text)) else { return Ok(None) };
+    let Some(text) = path.to_str().filter(|text| is_wild(text)) else { return Ok(None) };
     let paths = glob::glob(text).map_err(|_| IngestError::Folder("is no pattern that can be read"))?;
     // What a folder is called may be data: the pattern is named.
     let unreadable = |e: glob::GlobError| IngestError::Open { path: path.into(), error: e.error().kind() };
     let mut listed = paths.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
     listed.sort();
     // Of folders that the pattern names itself nothing is said that other files would not share.
-    let plain = |part: &Component<'_>| part.as_os_str().to_str().is_some_and(|part| !wild(part));
+    let plain = |part: &Component<'_>| part.as_os_str().to_str().is_some_and(|part| !is_wild(part));
     let from = path.components().filter(|part| *part != Component::CurDir).take_while(plain).count();
     keyed::of_pattern(listed, from).map(Some)
 }
