@@ -105,16 +105,53 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 }
 
 /// The lock of a folder, where there is such a thing, until it is dropped: whoever takes it changes the folder's files alone. That the folder can be read is needed
-/// in any case.
+/// in any case, and is enough to lock it: so nobody is waited for longer than some seconds.
 #[cfg(feature = "compile")]
 pub fn locked(folder: &Path) -> io::Result<Option<File>> {
     #[cfg(unix)]
     {
         let folder = File::open(folder)?;
-        Ok(folder.lock().is_ok().then_some(folder))
+        for _ in 0..MOST_WAITS {
+            match folder.try_lock() {
+                Ok(()) => return Ok(Some(folder)),
+                Err(fs::TryLockError::WouldBlock) => std::thread::sleep(WAIT),
+                Err(fs::TryLockError::Error(_)) => return Ok(None),
+            }
+        }
+        let waited = WAIT * MOST_WAITS;
+        Err(io::Error::new(
+            io::ErrorKind::ResourceBusy,
+            format!("another program has kept its folder locked for {} seconds", waited.as_secs()),
+        ))
     }
     #[cfg(not(unix))]
     fs::metadata(folder).map(|_| None)
+}
+
+/// How long whoever holds a folder is waited for, and how often one looks again.
+#[cfg(all(feature = "compile", unix))]
+const WAIT: std::time::Duration = std::time::Duration::from_millis(10);
+#[cfg(all(feature = "compile", unix))]
+const MOST_WAITS: u32 = if cfg!(test) { 20 } else { 1000 };
+
+/// Whether the name still leads to the file that was opened by it. Where there is no telling it is taken to.
+#[cfg(feature = "compile")]
+pub fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let own = file.metadata()?;
+        match fs::metadata(path) {
+            Ok(there) => Ok((own.dev(), own.ino()) == (there.dev(), there.ino())),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (file, path);
+        Ok(true)
+    }
 }
 
 /// Makes a folder, and those that it is in, where they are not there; their names are on the disk then. Those that were made, the innermost first.

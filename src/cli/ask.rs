@@ -173,6 +173,8 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let asked = queries(batch, &text)?.into_iter().map(|(_, sql)| question(&sql, args.within));
     let asked = asked.collect::<Result<Vec<_>, _>>()?;
     let mut asker = Asker::new(args, watch)?;
+    // Nothing is measured for one question before all of them can be answered.
+    asked.iter().try_for_each(|(sql, _)| asker.readable(sql))?;
     let mut refused = 0usize;
     for (i, (sql, within)) in asked.iter().enumerate() {
         let reply = asker.ask(sql, *within)?;
@@ -399,10 +401,16 @@ impl<'a> Asker<'a> {
         reply
     }
 
-    fn answered(&mut self, sql: &str, within: Rational) -> Result<Reply, Failure> {
-        if let Some(asked) = self.sums_of(sql)? {
-            return self.ask_sums(sql, within, &asked);
+    /// Refuses what is no question to this spec.
+    fn readable(&self, sql: &str) -> Outcome {
+        match self.sums_of(sql)? {
+            Some(_) => Ok(()),
+            None => self.counts_of(sql).map(drop),
         }
+    }
+
+    /// A question about counts: as it is read, and its figures.
+    fn counts_of(&self, sql: &str) -> Result<(String, Query, Vec<Linear>), Failure> {
         let cube = &self.spec.cube;
         let names: Vec<&str> =
             cube.dimensions.iter().map(|d| d.name.as_str()).chain([self.spec.name.as_str()]).collect();
@@ -415,6 +423,14 @@ impl<'a> Asker<'a> {
         if figures.is_empty() {
             return Err(Failure::Message("the question asks for no figure".into()));
         }
+        Ok((quoted, query, figures))
+    }
+
+    fn answered(&mut self, sql: &str, within: Rational) -> Result<Reply, Failure> {
+        if let Some(asked) = self.sums_of(sql)? {
+            return self.ask_sums(sql, within, &asked);
+        }
+        let (quoted, query, figures) = self.counts_of(sql)?;
         let target = Target { within: within.to_f64(), level: self.args.level };
         let mut reply = Reply {
             sql: sql.into(),

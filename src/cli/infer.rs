@@ -100,14 +100,30 @@ pub struct All {
     bound: Option<f64>,
 }
 
+/// So many equal answers are no chance.
+const MANY: usize = 4;
+
 /// Reads the files; `None` when there is none.
 pub fn read_all(files: &[PathBuf]) -> Result<Option<All>, Failure> {
     let mut history: Option<History> = None;
     let mut queries = Vec::new();
     let (mut level, mut half_width, mut bound) = (None, None, None);
     let mut first: Option<Whose> = None;
+    let mut known: Vec<(&PathBuf, PathBuf, Vec<f64>)> = Vec::new();
     for path in files {
         let (mut file, own) = read(path)?;
+        let place = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let is_known = |(_, other, answers): &&(&PathBuf, PathBuf, Vec<f64>)| {
+            *other == place || answers.len() >= MANY && *answers == file.answers
+        };
+        if let Some((other, ..)) = known.iter().find(is_known) {
+            return Err(Failure::Message(format!(
+                "{} and {} have the same answers: one history tells what it tells once",
+                output::path(other),
+                output::path(path)
+            )));
+        }
+        known.push((path, place, file.answers.clone()));
         let whose = Whose { path, dataset: file.dataset.take(), period: file.period.take() };
         match &first {
             None => first = Some(whose),

@@ -293,9 +293,11 @@ fn check(args: &Verify) -> Outcome {
             checks.iter().map(|c| json!({ "what": c.0, "outcome": outcome(c), "detail": c.2 })).collect();
         output::json(&format!("{:#}\n", json!({ "kind": kind, "passed": passed, "checks": checks })))?;
     } else {
+        // Some are called by a file's name, which may be anything.
+        let checks: Vec<_> = checks.iter().map(|c| (visible(&c.0), c.1, &c.2)).collect();
         let width = checks.iter().map(|c| c.0.chars().count()).max().unwrap_or(0);
         let mut out = format!("{}\n\n", output::path(&path));
-        for Check(what, outcome, detail) in &checks {
+        for (what, outcome, detail) in &checks {
             let mark = match outcome {
                 Some(true) => "ok  ",
                 Some(false) => "FAIL",
@@ -479,7 +481,7 @@ fn charged_here(chain: &Chain, args: &Verify) -> Result<(Vec<Check>, BTreeSet<us
     let trusted = trusted(args)?;
     let mut before: Vec<(String, Release)> = Vec::new();
     for path in &args.release {
-        let what = output::path(path);
+        let what = output::plain(path);
         let release = match Release::open(path) {
             Ok(release) => release,
             Err(e) => {
@@ -510,8 +512,8 @@ fn charged_here(chain: &Chain, args: &Verify) -> Result<(Vec<Check>, BTreeSet<us
                 (passed, format!("{}{more}", charged(line)))
             }
         };
-        checks.push(Check(what.clone(), Some(passed), detail));
-        before.push((what, release));
+        checks.push(Check(what, Some(passed), detail));
+        before.push((output::path(path), release));
     }
     Ok((checks, sure))
 }

@@ -197,6 +197,11 @@ fn nonce() -> Result<String, LedgerError> {
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
+/// Of a ledger that is another file at every look.
+const REPLACED: &str = "another program replaces its file meanwhile. Nothing is written while that goes on";
+/// How often a ledger is opened anew.
+const MOST_REPLACED: usize = 16;
+
 /// The JSON Schema of an entry. A test generates it from [`Entry`].
 pub(crate) const SCHEMA: &str = include_str!("../../schemas/ledger-entry.schema.json");
 
@@ -335,16 +340,28 @@ impl Ledger {
         day: &str,
         say: impl FnOnce(&Chain) -> Result<(Said, Option<&'k SigningKey>), LedgerError>,
     ) -> Result<(String, u64), LedgerError> {
-        self.watch.whole(|| self.append_whole(day, say))
+        let file = self.held()?;
+        self.watch.whole(|| self.append_whole(file, day, say))
+    }
+
+    /// The file, locked, under its name: who waits for the lock may hold what was replaced meanwhile, as editors do it. What is written there is nowhere.
+    fn held(&self) -> Result<File, LedgerError> {
+        for _ in 0..MOST_REPLACED {
+            let file = self.watch.whole(|| self.make())?;
+            file.lock()?;
+            if crate::files::is_at(&file, &self.path)? {
+                return Ok(file);
+            }
+        }
+        Err(io::Error::other(REPLACED).into())
     }
 
     fn append_whole<'k>(
         &self,
+        mut file: File,
         day: &str,
         say: impl FnOnce(&Chain) -> Result<(Said, Option<&'k SigningKey>), LedgerError>,
     ) -> Result<(String, u64), LedgerError> {
-        let mut file = self.make()?;
-        file.lock()?;
         let mut chain = self.ours(Chain::read(&file)?)?;
         let mut bytes = Vec::new();
         if chain.id().is_none() {
@@ -364,6 +381,9 @@ impl Ledger {
             // Half a line would block the ledger; nothing was promised yet.
             let _ = file.set_len(length);
         })?;
+        if !crate::files::is_at(&file, &self.path)? {
+            return Err(io::Error::other(REPLACED).into());
+        }
         Ok((chain.head().into(), chain.lines().len() as u64))
     }
 

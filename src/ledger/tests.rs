@@ -120,8 +120,31 @@ fn one_order_for_every_course() {
     let beside = |part: f64| epsilon(&format!("{:.6}", room * part));
     assert!(holds(&[first.clone(), beside(0.999)]) && !holds(&[first.clone(), beside(1.001)]));
     assert!(0.5 * room * room + 1.654 > rho_of_all.to_f64());
+    // To the last bit.
+    let order = Exact::ONE + Exact::try_from(above_one).unwrap();
+    let rest = Exact::try_from(most).unwrap() - &order * x("1.654");
+    let beside = |rest: Exact| Charge { charged: spent::rational(&rest).unwrap(), ..epsilon("1") };
+    assert!(holds(&[first.clone(), beside(rest.clone())]));
+    assert!(!holds(&[first.clone(), beside(rest + x("1/1152921504606846976"))]));
+    assert!(!holds(&[first.clone(), rho("6")]));
+    // Who mixes is told so.
+    let mixed = |charges: &[Charge]| bound.is_mixture(&spent(charges));
+    assert!(mixed(&[first.clone(), epsilon("1")]));
+    assert!(!mixed(&[first.clone(), rho("1")]) && !mixed(&[epsilon("1"), epsilon("2")]) && !mixed(&[]));
+    assert!(!in_rho("9").is_mixture(&spent(&[first.clone(), epsilon("1")])));
     // A budget in (ε, δ) fills a bound of the same.
     assert!(holds(&[Charge { charged: rho_of_all, ..rho("1") }]));
+}
+
+/// What has no room in 128 bits is rounded up, by less than one part in 2^90.
+#[test]
+fn sums_are_rounded_up_by_next_to_nothing() {
+    let fine = Exact::from_parts(1.into(), dashu_int::UBig::from(3u8).pow(100));
+    for whole in ["0", "1/7", "5", "1000000"] {
+        let sum = x(whole) + &fine;
+        let up = spent::exact(spent::up(&sum).unwrap());
+        assert!(up >= sum && up - &sum <= x("1/1208925819614629174706176"), "{whole}");
+    }
 }
 
 #[test]
@@ -503,6 +526,27 @@ fn writers_take_turns() {
 }
 
 /// The manifest of a release that was charged so.
+/// Editors and copying tools put another file in the place of a ledger; who waited for the old one's lock writes to the new one.
+#[cfg(unix)]
+#[test]
+fn what_is_charged_stands_in_the_file_of_that_name() {
+    let (dir, ledger) = ledger();
+    ledger.bind(in_rho("1/2"), DAY).unwrap();
+    let held = File::open(ledger.path()).unwrap();
+    held.lock_shared().unwrap();
+    let receipt = std::thread::scope(|scope| {
+        let charges = scope.spawn(|| ledger.charge(rho("1/32"), &key(), DAY).unwrap());
+        // Whether it waits yet or not: the charge is in the new file.
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        let copy = dir.path().join("copy");
+        fs::copy(ledger.path(), &copy).unwrap();
+        fs::rename(&copy, ledger.path()).unwrap();
+        drop(held);
+        charges.join().unwrap()
+    });
+    assert_eq!(ledger.chain().unwrap().head(), receipt.charge);
+}
+
 fn manifest(receipt: &Receipt, amount: &str, key: &SigningKey) -> crate::release::Manifest {
     use crate::release::{Account, AccountName, Amount};
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/v2/v2-zeros.margins");

@@ -8,13 +8,13 @@ use crate::spec::Spec;
 
 /// Refuses such a name.
 pub(crate) fn reserved(what: &str, name: &str) -> Result<(), MakeError> {
-    device(what, name).map_or(Ok(()), |why| Err(MakeError::Refused(why)))
+    device(what, name).map_or(Ok(()), |why| Err(MakeError::Wrong(why)))
 }
 
 impl Spec {
     /// Refuses names of files that would be lost on some machines. A spec that is sealed in a release stays readable.
     pub(crate) fn names(&self) -> Result<(), MakeError> {
-        self.device().map_or(Ok(()), |why| Err(MakeError::Refused(why)))
+        self.device().map_or(Ok(()), |why| Err(MakeError::Wrong(why)))
     }
 
     /// Refuses a part of the people with a name that no ledger takes.

@@ -288,8 +288,8 @@ pub(super) fn read(
         let built = dimensions.iter().filter_map(|d| Some(&d.built.as_ref()?.0));
         let mut levels = built.flat_map(|d| d.levels.iter().map(move |l| format!("{}.{}", d.name, l.name)));
         let dimension = dimension || levels.any(|level| alike(&level));
-        if name == "count" || dimension || out.iter().any(|a| alike(&a.quantity.name)) {
-            let why = if name == "count" {
+        if alike("count") || dimension || out.iter().any(|a| alike(&a.quantity.name)) {
+            let why = if alike("count") {
                 "`count` means the number of rows"
             } else {
                 "something else has this name"

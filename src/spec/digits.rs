@@ -17,6 +17,11 @@ impl Default for Digits {
 }
 
 #[cfg(feature = "compile")]
+fn begins_with_nought(group: &[u8]) -> bool {
+    group.iter().find(|byte| byte.is_ascii_digit()) == Some(&b'0')
+}
+
+#[cfg(feature = "compile")]
 impl Digits {
     /// A number of more bytes is none, where numbers are written in other ways than by default.
     pub(crate) const LONGEST: usize = 64;
@@ -41,7 +46,9 @@ impl Digits {
         let (mut at, mut group, mut groups) = (0, 0, 0);
         while let Some(&byte) = whole.get(at) {
             if mark.is_some_and(|mark| whole.get(at..).is_some_and(|rest| rest.starts_with(mark))) {
-                if group == 0 || group > 3 || (groups > 0 && group != 3) {
+                // A thousand does not begin with a nought: that is a fraction, written otherwise than is said.
+                let nought = groups == 0 && whole.get(..at).is_some_and(begins_with_nought);
+                if nought || group == 0 || group > 3 || (groups > 0 && group != 3) {
                     return None;
                 }
                 at += mark.map_or(1, <[u8]>::len);

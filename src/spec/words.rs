@@ -44,7 +44,7 @@ pub(super) const NEIGHBOURS: Words<Neighbours> = &[
     (
         "substitute",
         Neighbours::Substitute,
-        "one unit changed: the number of units is public, and of one row a unit so is the number of rows, whose total then needs no noise and is refused",
+        "one unit changed: the number of units is public, and of one row a unit so is the number of rows: a spec that asks for nothing but their total is refused",
     ),
 ];
 

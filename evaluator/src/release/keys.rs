@@ -175,7 +175,11 @@ impl SigningKey {
         let secret = SecretKeyBox::from_string(text)?;
         let secret = match (plain, passphrase) {
             // minisign writes keys without a passphrase without their checksum, so those are refused here.
-            (true, _) => secret.into_unencrypted_secret_key()?,
+            (true, _) => secret.into_unencrypted_secret_key().map_err(|_| {
+                let why = "the key is damaged, or minisign made it without a passphrase (-W) and so without a checksum; margins keygen --no-passphrase makes \
+                           one with";
+                KeyError::Key(why.into())
+            })?,
             (false, Some(p)) => secret.into_secret_key(Some(p.to_owned()))?,
             (false, None) => return Err(KeyError::NeedsPassphrase),
         };

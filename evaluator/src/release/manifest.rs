@@ -642,6 +642,10 @@ impl Manifest {
         if !is_day(&self.created) {
             return Err("the day of creation is not written YYYY-MM-DD".into());
         }
+        let exact = self.privacy.approximate.as_ref().is_some_and(|a| a.accounting.is_some());
+        if self.format == FIRST_FORMAT && (exact || self.privacy.without.is_some()) {
+            return Err("format 1 has neither rows without a unit nor an exact law".into());
+        }
         let cuts = &self.about.reliability;
         let rise = cuts.is_sorted_by(|a, b| a < b) && cuts.iter().all(|cut| !cut.is_zero());
         if cuts.len() > 4 || !rise || (self.format == FIRST_FORMAT && !cuts.is_empty()) {

@@ -19,7 +19,8 @@
 //!   that name gives both their names, as long as no signature has its own: what was paid for is not lost. Any other dead file is removed.
 //!
 //! Where folders cannot be locked (Windows, some network drives) nothing is swept, and two runs that replace the
-//! same release at the same instant may leave a pair that `verify` refuses.
+//! same release at the same instant may leave a pair that `verify` refuses. Whoever may read a folder can lock it, and never let go: after some seconds a run
+//! that begins is refused, before anything is charged, and one that ends goes on as where there is no lock.
 
 use super::file_name;
 use super::seal_error::SealError;
@@ -53,30 +54,46 @@ impl Place {
 
     /// The temporary file of a run that begins.
     pub(super) fn begin(&self) -> Result<(NamedTempFile, Passing), SealError> {
-        self.watch.whole(|| self.made())
+        let locked = crate::files::locked(&self.dir)?;
+        self.watch.whole(|| self.made(locked))
     }
 
-    fn made(&self) -> Result<(NamedTempFile, Passing), SealError> {
-        let locked = crate::files::locked(&self.dir)?;
+    fn made(&self, locked: Option<File>) -> Result<(NamedTempFile, Passing), SealError> {
         let busy = locked.is_some() && self.sweep();
         self.look()?;
         if busy && !self.replace {
             return Err(SealError::Busy(self.path.clone()));
         }
-        let file = self.temporary()?;
-        // Held until the file is closed. Where it cannot be, nobody sweeps.
-        let _ = file.as_file().try_lock();
+        let file = self.own()?;
         let passing = self.watch.passing(file.path());
         Ok((file, passing))
     }
 
+    /// A temporary file that this run holds until it is closed. Where it cannot be held nobody sweeps; where another program is quicker to hold it, it is no run's.
+    fn own(&self) -> io::Result<NamedTempFile> {
+        for _ in 0..MOST_TRIES {
+            let file = self.temporary()?;
+            if !matches!(file.as_file().try_lock(), Err(TryLockError::WouldBlock)) {
+                return Ok(file);
+            }
+        }
+        Err(io::Error::new(
+            io::ErrorKind::ResourceBusy,
+            "another program locks every file that is made in its folder",
+        ))
+    }
+
     /// Gives a finished file and its signature their names. Nothing ends the process in between.
     pub(super) fn put(&self, file: NamedTempFile, signature: &str) -> Result<(), SealError> {
+        let _locked = match crate::files::locked(&self.dir) {
+            // What is paid for is not given up for somebody who does not let go.
+            Err(e) if e.kind() == io::ErrorKind::ResourceBusy => None,
+            locked => locked?,
+        };
         self.watch.whole(|| self.names(file, signature))
     }
 
     fn names(&self, file: NamedTempFile, signature: &str) -> Result<(), SealError> {
-        let _locked = crate::files::locked(&self.dir)?;
         self.look()?;
         let beside = self.holding(signature.as_bytes())?;
         let before = self.aside()?;
@@ -221,5 +238,7 @@ impl Place {
 }
 
 const SUFFIX: &str = ".tmp";
+/// Temporary files that are made until one is not locked by somebody else.
+const MOST_TRIES: usize = 16;
 /// Random letters and digits in the name of a temporary file.
 const RANDOM: usize = 6;

@@ -16,10 +16,35 @@ pub(super) const UNTRUSTED: &str = "signature by margins, verify with minisign";
 
 /// The 32 bytes that are a key, whatever its number: minisign writes `Ed`, 8 bytes of any number, and those. They are the characters from the 15th on and
 /// four bits of the 14th.
-fn material(line: &str) -> Option<(usize, &[u8])> {
+fn material(line: &str) -> Option<[u8; 32]> {
     const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let (first, rest) = line.as_bytes().get(13..)?.split_first()?;
-    Some((ALPHABET.iter().position(|c| c == first)? % 16, rest))
+    let (mut key, mut at, mut bits, mut held) = ([0; 32], 0, 0u32, 0u32);
+    for (i, letter) in line.as_bytes().get(13..)?.iter().enumerate() {
+        let value = ALPHABET.iter().position(|c| c == letter)?;
+        (held, bits) = if i == 0 { (value as u32 % 16, 4) } else { (held << 6 | value as u32, bits + 6) };
+        if bits >= 8 {
+            bits -= 8;
+            *key.get_mut(at)? = (held >> bits) as u8;
+            (held, at) = (held & ((1 << bits) - 1), at + 1);
+        }
+    }
+    (at == 32).then_some(key)
+}
+
+/// Whether everybody can sign for a key: a point of small order, of which signatures are guessed without any secret. A point that is not written as it should be is
+/// refused with them. The first 255 bits are the point's y: 0, 1, −1 and two more are those of small order, and from 2²⁵⁵ − 19 on it is none.
+fn is_weak(key: &[u8; 32]) -> bool {
+    const OF_ORDER_8: [[u8; 32]; 2] = [
+        *b"\x26\xe8\x95\x8f\xc2\xb2\x27\xb0\x45\xc3\xf4\x89\xf2\xef\x98\xf0\xd5\xdf\xac\x05\xd3\xc6\x33\x39\xb1\x38\x02\x88\x6d\x53\xfc\x05",
+        *b"\xc7\x17\x6a\x70\x3d\x4d\xd8\x4f\xba\x3c\x0b\x76\x0d\x10\x67\x0f\x2a\x20\x53\xfa\x2c\x39\xcc\xc6\x4e\xc7\xfd\x77\x92\xac\x03\x7a",
+    ];
+    let mut y = *key;
+    y[31] &= 0x7f;
+    let (first, rest, last) = (y[0], &y[1..31], y[31]);
+    let small = first <= 1 && last == 0 && rest.iter().all(|&b| b == 0);
+    // From p − 1 on, which is of order 2.
+    let large = first >= 0xec && last == 0x7f && rest.iter().all(|&b| b == 0xff);
+    small || large || OF_ORDER_8.contains(&y)
 }
 
 /// Whether two lines are one key, whatever their numbers.
@@ -48,6 +73,9 @@ pub(super) fn parse_key(line: &str) -> Result<PublicKey, ReleaseError> {
     // `RW` and one of `Q`..`T`: the letters `Ed`, the algorithm of minisign keys, and the key's number.
     if line.len() != 56 || !line.starts_with("RW") {
         return Err(bad("expected 56 characters starting with RW"));
+    }
+    if material(line).as_ref().is_none_or(is_weak) {
+        return Err(bad("everybody can sign for it"));
     }
     PublicKey::from_base64(line).map_err(|e| bad(&e.to_string()))
 }
@@ -120,6 +148,52 @@ mod tests {
             &NOT_PRIVATE_PUBLIC_KEY.replace("xVb", "xVa"),
         ] {
             assert!(!is_not_private_key(other), "{other}");
+        }
+    }
+
+    /// Signatures of all eight points of small order, and of other ways to write them, are found without a secret.
+    #[test]
+    fn keys_that_everybody_can_sign_for_are_none() {
+        let line = |key: &[u8; 32]| {
+            let bytes = [&b"Ed12345678"[..], key].concat();
+            let letter = |bits: u32| {
+                char::from(
+                    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"[bits as usize & 63],
+                )
+            };
+            let three = |b: &[u8]| u32::from_be_bytes([0, b[0], b[1], b[2]]);
+            let four = |b: &[u8]| [18, 12, 6, 0].map(|shift| letter(three(b) >> shift));
+            bytes.chunks_exact(3).flat_map(four).collect::<String>()
+        };
+        // 2²⁵⁵ − 19 and so many less or more, as it is written.
+        let around = |by: i16| {
+            let mut bytes = [0xff; 32];
+            (bytes[0], bytes[31]) = ((0xed + by) as u8, 0x7f);
+            bytes
+        };
+        let small = |y: u8| {
+            let mut bytes = [0; 32];
+            bytes[0] = y;
+            bytes
+        };
+        let hex = |text: &str| -> [u8; 32] {
+            std::array::from_fn(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).unwrap())
+        };
+        let eight = [
+            "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+            "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+        ]
+        .map(hex);
+        let weak = [small(0), small(1), around(-1), around(0), around(1), around(18)];
+        for mut key in weak.into_iter().chain(eight) {
+            for sign in [0, 0x80] {
+                key[31] = key[31] & 0x7f | sign;
+                let line = line(&key);
+                assert!(material(&line) == Some(key) && parse_key(&line).is_err(), "{key:?}");
+            }
+        }
+        for key in [small(2), around(-2), small(9)] {
+            assert!(parse_key(&line(&key)).is_ok(), "{key:?}");
         }
     }
 

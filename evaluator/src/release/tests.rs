@@ -387,6 +387,8 @@ fn what_format_2_added() {
     let dataset = with(2, 0, census).unwrap().manifest().dataset.clone().unwrap();
     assert_eq!((dataset.id.as_str(), dataset.period.as_deref()), ("census", Some("2026")));
     assert!(matches!(with(1, 0, census), Err(ReleaseError::Manifest(_))));
+    let own: fn(&mut Value) = |m| m["privacy"]["without"] = "own".into();
+    assert!(with(2, 0, own).is_ok() && matches!(with(1, 0, own), Err(ReleaseError::Manifest(_))));
     let nameless: fn(&mut Value) = |m| m["dataset"] = json!({"id": "a\nb"});
     assert!(matches!(with(2, 0, nameless), Err(ReleaseError::Manifest(_))));
 }
@@ -573,6 +575,24 @@ fn nothing_is_overwritten_unasked() {
     let again = writer(dir.path(), "x", true).seal(input("x"), &key).unwrap();
     assert!(Release::open(&again.path).unwrap().verify_all(Some(&key.public_key())).unwrap().passed());
     assert_eq!(names(dir.path()), ["x.margins", "x.margins.minisig"]);
+}
+
+/// Who may read a folder may lock it for ever: no run begins, and one that is to end does.
+#[cfg(unix)]
+#[test]
+fn nobody_is_waited_for_for_ever() {
+    let dir = tempfile::tempdir().unwrap();
+    let key = SigningKey::throw_away().unwrap();
+    let begun = writer(dir.path(), "x", false);
+    let held = fs::File::open(dir.path()).unwrap();
+    held.lock_shared().unwrap();
+    let busy = Writer::create(dir.path(), "y", 6, false).map(drop).unwrap_err();
+    assert!(busy.to_string().contains("locked"), "{busy}");
+    let sealed = begun.seal(input("x"), &key).unwrap();
+    assert!(Release::open(&sealed.path).unwrap().verify_all(Some(&key.public_key())).unwrap().passed());
+    assert_eq!(names(dir.path()), ["x.margins", "x.margins.minisig"]);
+    drop(held);
+    writer(dir.path(), "y", false).seal(input("y"), &key).unwrap();
 }
 
 /// The list in the manifest stops where it must, and says so by its count.

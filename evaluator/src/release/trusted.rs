@@ -55,17 +55,26 @@ impl KeyList {
         let bad = ReleaseError::Keys;
         let owner =
             signature::public_key_text(&crate::files::text(&folder.join("list.pub"), MAX_SIGNATURE)?)?;
-        let path = folder.join("keys.json");
-        let text = crate::files::text(&path, MAX_LIST)?;
-        let signed = crate::files::text(&sidecar_path(&path), MAX_SIGNATURE);
         if signature::is_not_private_key(&owner) {
             return Err(bad("the key everybody has cannot sign one".into()));
         }
-        // If writing was stopped just then, the list's own signature still waits for its name.
-        let next = crate::files::text(&next_path(&path), MAX_SIGNATURE);
-        let holds = |signed: &str| signature::verify_text(&owner, text.as_bytes(), signed);
-        if !next.is_ok_and(|signed| holds(&signed).is_ok()) {
-            holds(&signed?).map_err(|e| bad(e.to_string()))?;
+        let path = folder.join("keys.json");
+        let (mut before, mut looks) = (None, MOST_LOOKS);
+        let text = loop {
+            let text = crate::files::text(&path, MAX_LIST)?;
+            match signed(&path, &text, &owner) {
+                Ok(()) => break text,
+                // Who writes a new list changes one file after the other.
+                Err(_) if before.as_ref() != Some(&text) && looks > 0 => {
+                    (before, looks) = (Some(text), looks - 1)
+                }
+                Err(e) => return Err(e),
+            }
+        };
+        let value: serde_json::Value = serde_json::from_str(&text).map_err(|e| bad(e.to_string()))?;
+        let keys = value.get("keys").and_then(serde_json::Value::as_array);
+        if !keys.is_some_and(|keys| keys.iter().all(serde_json::Value::is_object)) {
+            return Err(bad("it has no `keys` with their names".into()));
         }
         let list: KeyList = serde_json::from_str(&text).map_err(|e| bad(e.to_string()))?;
         list.sound(&owner).map_err(bad)?;
@@ -110,6 +119,11 @@ impl KeyList {
     pub fn write(&self, folder: &Path, key: &SigningKey) -> Result<(), ReleaseError> {
         self.sound(&key.public_key()).map_err(ReleaseError::Keys)?;
         let text = serde_json::to_string_pretty(self).map_err(io::Error::other)? + "\n";
+        if text.len() as u64 > MAX_LIST {
+            return Err(ReleaseError::Keys(format!(
+                "it would have more than {MAX_LIST} bytes, which nobody reads"
+            )));
+        }
         let signed = key.sign(text.as_bytes(), "margins keys").map_err(io::Error::other)?;
         let (path, owner) = (folder.join("keys.json"), folder.join("list.pub"));
         // Readers trust the one that is there.
@@ -125,7 +139,17 @@ impl KeyList {
         let (next, own) = (next_path(&path), sidecar_path(&path));
         let write = || {
             if first {
-                crate::files::write(&owner, &format!("{}\n", key.public_key()))?;
+                crate::files::write(&owner, &format!("{COMMENT}\n{}\n", key.public_key()))?;
+            }
+            // Where a run was stopped the list that is there has just the signature that waits.
+            let waits = |text: &str| signs(&key.public_key(), text, &next).is_ok();
+            if crate::files::text(&path, MAX_LIST).is_ok_and(|there| waits(&there)) {
+                std::fs::rename(&next, &own)?;
+                crate::files::settle(&own)?;
+            }
+            match std::fs::remove_file(&next) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+                _ => {}
             }
             crate::files::write(&next, &signed)?;
             crate::files::write(&path, &text)?;
@@ -146,6 +170,24 @@ impl KeyList {
             }
         })?)
     }
+}
+
+/// How often a list is looked at again that another program is writing.
+const MOST_LOOKS: usize = 8;
+
+/// What stands above the key in `list.pub`, as stock minisign wants it.
+const COMMENT: &str = "untrusted comment: this key signs the list of keys";
+
+/// Whether the owner signed this text, which is that of the list: the signature has its own name, or waits for it if writing was stopped just then. The one
+/// that waits is looked at first, as it may get its name meanwhile.
+fn signed(path: &Path, text: &str, owner: &str) -> Result<(), ReleaseError> {
+    let next = signs(owner, text, &next_path(path));
+    if next.is_ok() { next } else { signs(owner, text, &sidecar_path(path)) }
+}
+
+fn signs(owner: &str, text: &str, path: &Path) -> Result<(), ReleaseError> {
+    let signed = crate::files::text(path, MAX_SIGNATURE)?;
+    signature::verify_text(owner, text.as_bytes(), &signed).map_err(|e| ReleaseError::Keys(e.to_string()))
 }
 
 /// Where the signature of the next list waits.
@@ -325,6 +367,23 @@ mod tests {
         std::fs::create_dir(at("keys.json.part")).unwrap();
         assert!(list(&[&other]).write(folder.path(), &owner).is_err());
         assert_eq!((names(), KeyList::read(folder.path()).unwrap().0), (4, list(&[&own])));
+        // What was stopped before is not forgotten by what is stopped after it.
+        std::fs::remove_dir(at("keys.json.part")).unwrap();
+        let before = std::fs::read(at("keys.json.minisig")).unwrap();
+        list(&[&other]).write(folder.path(), &owner).unwrap();
+        std::fs::rename(at("keys.json.minisig"), at("keys.json.minisig.next")).unwrap();
+        std::fs::write(at("keys.json.minisig"), before).unwrap();
+        let there = || KeyList::read(folder.path()).map(|(there, _)| there);
+        assert_eq!(there().unwrap(), list(&[&other]));
+        std::fs::create_dir(at("keys.json.part")).unwrap();
+        assert!(list(&[&own]).write(folder.path(), &owner).is_err());
+        assert_eq!(there().unwrap(), list(&[&other]));
+        std::fs::remove_dir(at("keys.json.part")).unwrap();
+        assert_eq!(there().unwrap(), list(&[&other]));
+        let mut long = list(&[&own]);
+        long.keys[0].still = vec!["a".repeat(64); 20_000];
+        assert!(long.write(folder.path(), &owner).unwrap_err().to_string().contains("1048576 bytes"));
+        assert_eq!(there().unwrap(), list(&[&other]));
     }
 
     #[test]
@@ -361,9 +420,17 @@ mod tests {
             ("\"format\": 1", "\"format\": 2", "later format"),
             ("\"format\": 1", "\"format\": 1, \"more\": 2", "unknown field"),
             ("RW", "AA", "malformed"),
+            ("\"keys\"", "\"key\"", "`keys`"),
         ] {
             sign(&text.replace(from, to));
             refused(why);
+        }
+        let bare = format!("[1, \"2026-12-31\", [{{\"key\": \"{}\"}}]]", own.public_key());
+        let array =
+            format!("{{\"format\": 1, \"until\": \"2026-12-31\", \"keys\": [[\"{}\"]]}}", own.public_key());
+        for text in [bare, array] {
+            sign(&text);
+            refused("`keys`");
         }
         // Nor may the list's own key sign releases, or the one that everybody has.
         let renumbered = |key: String| {

@@ -90,7 +90,7 @@ pub(super) fn checks(path: &Path, args: &Verify) -> Result<Vec<Check>, Failure> 
         Found::Not(why) => (false, why),
         Found::Silent => (false, "it names no account".into()),
     };
-    checks.push(Check(output::path(file), Some(passed), detail));
+    checks.push(Check(output::plain(file), Some(passed), detail));
     let why = "what was spent in all stands above the charge, too: only the whole ledger shows it";
     checks.push(Check("bound".into(), None, why.into()));
     Ok(checks)

@@ -391,6 +391,7 @@ mod tests {
             ("a,b\n1,5\n", b'.', None),
             ("01,5\n1,5\n", b'.', None),
             ("1.2.3\n4.5.6\n", b'.', None),
+            ("0,123\n0,456\n", b',', None),
         ] {
             let (_, spec) =
                 draft_of("rows.csv", format!("x;y\n{}", cells.replace('\n', ";z\n")).as_bytes()).unwrap();

@@ -1,0 +1,2 @@
+SELECT COUNT(*) FROM asked WHERE age = 1 WITHIN 1
+SELECT COUNT(*) FROM asked WHERE bogus = 1 WITHIN 1
