@@ -134,26 +134,6 @@ const WAIT: std::time::Duration = std::time::Duration::from_millis(10);
 #[cfg(all(feature = "compile", unix))]
 const MOST_WAITS: u32 = if cfg!(test) { 20 } else { 1000 };
 
-/// Whether the name still leads to the file that was opened by it. Where there is no telling it is taken to.
-#[cfg(feature = "compile")]
-pub fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let own = file.metadata()?;
-        match fs::metadata(path) {
-            Ok(there) => Ok((own.dev(), own.ino()) == (there.dev(), there.ino())),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(e) => Err(e),
-        }
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = (file, path);
-        Ok(true)
-    }
-}
-
 /// Makes a folder, and those that it is in, where they are not there; their names are on the disk then. Those that were made, the innermost first.
 pub fn folders(path: &Path) -> io::Result<Vec<&Path>> {
     let absent = path.ancestors().filter(|folder| !folder.as_os_str().is_empty());

@@ -202,6 +202,25 @@ const REPLACED: &str = "another program replaces its file meanwhile. Nothing is 
 /// How often a ledger is opened anew.
 const MOST_REPLACED: usize = 16;
 
+/// Whether the name still leads to the file that was opened by it. Where there is no telling it is taken to.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let own = file.metadata()?;
+        match std::fs::metadata(path) {
+            Ok(there) => Ok((own.dev(), own.ino()) == (there.dev(), there.ino())),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (file, path);
+        Ok(true)
+    }
+}
+
 /// The JSON Schema of an entry. A test generates it from [`Entry`].
 pub(crate) const SCHEMA: &str = include_str!("../../schemas/ledger-entry.schema.json");
 
@@ -349,7 +368,7 @@ impl Ledger {
         for _ in 0..MOST_REPLACED {
             let file = self.watch.whole(|| self.make())?;
             file.lock()?;
-            if crate::files::is_at(&file, &self.path)? {
+            if is_at(&file, &self.path)? {
                 return Ok(file);
             }
         }
@@ -381,7 +400,7 @@ impl Ledger {
             // Half a line would block the ledger; nothing was promised yet.
             let _ = file.set_len(length);
         })?;
-        if !crate::files::is_at(&file, &self.path)? {
+        if !is_at(&file, &self.path)? {
             return Err(io::Error::other(REPLACED).into());
         }
         Ok((chain.head().into(), chain.lines().len() as u64))
