@@ -10,8 +10,8 @@ from . import project, where
 from .container import contents, File, public
 from .release import Release
 from .solve import Answers
-from .wire import safe
 from .verify import Report
+from .wire import Refused, safe
 
 
 def ask(path, question):
@@ -21,6 +21,18 @@ def ask(path, question):
     found = (project if release.projection else where).answer(held, question)
     errors = [None if variance is None else math.sqrt(variance) for _, _, variance in found]
     return [{**row[0], "estimate": row[1], "std_error": error} for row, error in zip(found, errors)]
+
+
+def named(key):
+    """A public key by its line, or by the file that has it, alone or below one line of comment. What is none
+    is no signer's."""
+    if len(key) != 56 or Path(key).exists():
+        key = contents(Path(key), 1 << 16).decode("utf-8").rstrip()
+    comment, end, line = key.partition("\n")
+    try:
+        return public((line if end else comment).strip())[0]
+    except (Refused, ValueError):
+        return "unreadable"
 
 
 def main():
@@ -35,9 +47,7 @@ def main():
             found = {"rows": ask(args.file, args.query)}
             lines = [" ".join(map(str, row.values())) for row in found["rows"]]
         else:
-            named = args.key and (len(args.key) != 56 or Path(args.key).exists())
-            key = contents(Path(args.key), 1 << 16).decode("utf-8") if named else args.key
-            report = Report(args.file, key and public(key.strip().splitlines()[-1].strip())[0])
+            report = Report(args.file, None if args.key is None else named(args.key))
             found = report.json()
             lines = ["{outcome:9}  {what:20}  {detail}".format(**check) for check in report.checks]
             lines.append({"whole": "WHOLE, NOT VERIFIED"}.get(report.verdict, report.verdict.upper()))

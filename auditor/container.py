@@ -16,11 +16,15 @@ from .wire import ascend, must, readable, Refused
 MAGIC, CRITICAL = b"\x8dMARGINS", 0x8000_0000
 KINDS = ("domain plan spec attachment measurements exact zero projection truncation workload copies "
          "sums").split()
-# These kinds, and these fields of the manifest, are in files of format 2 alone.
-SECOND, LATER = KINDS[8:], set("dataset account recipient legends reliability".split())
+# Format 1 knows the first eight of these kinds, and none of these fields of the manifest.
+FIRST = KINDS[:8]
+LATER = set("dataset account recipient legends reliability without accounting".split())
 NOT_CRITICAL = {"spec", "attachment", "workload"}
 UNTRUSTED = "untrusted comment: signature by margins, verify with minisign"
 NOT_PRIVATE = "RWR0TOycRz0cUe0S537v4VMiB75JoiMrJuy5lPkkqxOEycRPjI4rtxVb"
+# Of points of small order anybody guesses signatures: their y is 0, 1 or -1, or one of these two.
+PRIME, EIGHT = 2**255 - 19, 0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826
+WEAK = {0, 1, PRIME - 1, EIGHT, PRIME - EIGHT}
 MOST = {"exact": 4096, "zero": 1024, "attachment": 65536, "measurements": 65536, "sums": 65536}
 
 
@@ -34,6 +38,8 @@ def public(line):
     """The line of a public key, its number of 8 bytes and its 32 bytes of Ed25519."""
     data = _base64(line, 56)
     must(data[:2] == b"Ed", "the public key is of another algorithm")
+    y = int.from_bytes(data[10:], "little") % (1 << 255)
+    must(y < PRIME and y not in WEAK, "the public key is one that everybody can sign for")
     return line, data[2:10], data[10:]
 
 
@@ -44,7 +50,6 @@ def check_signature(line, data, signature, comment):
     must(lines[2] == f"trusted comment: {comment}", "the signature's comment does not name this release")
     first, last = _base64(lines[1], 100), _base64(lines[3], 88)
     must(first[:10] == b"ED" + number, "the signature is of another algorithm, or by another key")
-    must(point != (1).to_bytes(32, "little"), "the public key is one that everybody can sign for")
     try:
         key = Ed25519PublicKey.from_public_bytes(point)
         key.verify(first[10:], hashlib.blake2b(data).digest())
@@ -61,9 +66,9 @@ def contents(path, most=1 << 32):
 
 
 class Section:
-    def __init__(self, tag, index, data, digest):
+    def __init__(self, known, tag, index, data, digest):
         self.tag, self.kind, self.index, self.data, self.digest = tag, tag & ~CRITICAL, index, data, digest
-        self.name = dict(enumerate(KINDS, 1)).get(self.kind)
+        self.name = dict(enumerate(known, 1)).get(self.kind)
 
     def read(self):
         must(blake3(self.data).digest() == self.digest, f"section {self.name} {self.index} is damaged")
@@ -98,14 +103,14 @@ class File:
         return [section for section in self.sections if section.name == name]
 
     def _table(self, count, end):
-        at, sections = 32 + 56 * count, []
+        at, sections, known = 32 + 56 * count, [], KINDS if self.version > 1 else FIRST
         for tag, index, offset, length, digest in struct.iter_unpack("<IIQQ32s", self.data[32:at]):
             must(offset == at and length <= min(1 << 30, end - at), "the sections do not follow each other")
-            new, last = Section(tag, index, self.data[at:at + length], digest), (sections or [None])[-1]
+            new = Section(known, tag, index, self.data[at:at + length], digest)
+            last = (sections or [None])[-1]
             first = not last or last.kind < new.kind
             must(index == 0 if first else (tag, index) == (last.tag, last.index + 1), "rows do not ascend")
             sound = (tag >= CRITICAL) == (new.name not in (None, *NOT_CRITICAL))
-            sound = sound and (self.version > 1 or new.name not in SECOND)
             must(sound, "a section has a tag that it cannot have")
             sections.append(new)
             at += length
@@ -122,7 +127,8 @@ class File:
         test = top["signer"]["kind"] == "NOT PRIVATE test"
         known = public(self.key)[2] == public(NOT_PRIVATE)[2]
         must(top["not_private"] == test == known, "the manifest does not agree with itself on NOT PRIVATE")
-        must(self.version == 2 or not LATER & {*top, *top["about"]}, f"format 1 has none of {LATER}")
+        fields = {*top, *top["about"], *top["privacy"], *top["privacy"].get("approximate", ())}
+        must(self.version == 2 or not LATER & fields, f"format 1 has none of {sorted(LATER)}")
         rows, sources = top["sections"], top["sources"]
         held = [{"name": part.name or row["name"], "tag": part.tag, "index": part.index,
                  "length": len(part.data), "blake3": part.digest.hex()}

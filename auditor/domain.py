@@ -32,7 +32,9 @@ class Dimension:
         return self.name if level == self.finest else f"{self.name}.{self.levels[level].name}"
 
     def ancestors(self, fine, coarse):
-        """Of each node of the level `fine` the node of the level `coarse` above it."""
+        """Of each node of the level `fine` the node of the level `coarse` above it, or its only one below."""
+        if fine < coarse:
+            return np.argsort(self.ancestors(coarse, fine))
         nodes = np.arange(self.size(fine))
         for level in range(fine, coarse, -1):
             nodes = self.levels[level].parents[nodes]

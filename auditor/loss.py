@@ -79,11 +79,11 @@ class _Noises:
 
     def __init__(self, v, variance, copies, theta):
         self.copies, self.variance, self.middle, self.step = copies, variance, v * theta, v / variance
-        reach = math.ceil(10 * math.sqrt(variance)) + 1 if variance < 1 else 0
-        self.nearest, self.around = round(self.middle), np.arange(-reach, reach + 1)
-        self.weights = np.exp(-((self.around + self.nearest - self.middle) ** 2) / (2 * variance))
+        self.reach = math.ceil(10 * math.sqrt(variance)) + 1 if variance < 1 else 0
+        self.nearest, around = round(self.middle), np.arange(-self.reach, self.reach + 1)
+        self.weights = np.exp(-((around + self.nearest - self.middle) ** 2) / (2 * variance))
         if variance < 1:
-            self.mass, whole = self.weights.sum(), np.exp(-(self.around**2) / (2 * variance)).sum()
+            self.mass, whole = self.weights.sum(), np.exp(-(around**2) / (2 * variance)).sum()
         else:
             # By Poisson's sum.
             once = 2 * math.exp(-2 * math.pi**2 * variance)
@@ -95,8 +95,9 @@ class _Noises:
         angle = self.step * t
         r = angle - 2 * math.pi * np.round(angle / (2 * math.pi))
         if self.variance < 1:
-            sums = (self.weights[:, None] * np.exp(1j * np.outer(self.around, r))).sum(axis=0)
-            log, extra = 1j * self.nearest * r, sums / self.mass
+            # A polynomial of one turn, whose powers begin below 0.
+            log, sums = 1j * (self.nearest - self.reach) * r, np.polyval(self.weights[::-1], np.exp(1j * r))
+            extra = sums / self.mass
         else:
             turn, s = 2j * math.pi * self.middle, 2 * math.pi * self.variance
             log = 1j * self.middle * r - self.variance * r * r / 2

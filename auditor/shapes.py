@@ -48,6 +48,12 @@ def ratio(value):
     return found
 
 
+def number(text, written=re.compile("[+-]?[0-9]+"), kind=int):
+    """A number in digits of ASCII and nothing else, on which Python's own readers do not insist."""
+    must(written.fullmatch(text), f"{text[:60]!r} is not the number that it must be")
+    return kind(text)
+
+
 def check(value, kind, path):
     """Refuses what is missing or not what it must be; gives fields that nobody knows, or writes like this."""
     kind = KINDS.get(kind, kind)
@@ -77,7 +83,9 @@ def _is(value, kind):
         least, most = map(int, kind.split(".."))
         return type(value) is int and least <= value <= most
     if kind == "day":
-        return datetime.date.fromisoformat(str(value)).isoformat() == str(value)
+        # Python's calendar has no year 0, which has the days of the year 2000.
+        day = re.sub("^0000", "2000", str(value))
+        return datetime.date.fromisoformat(day).isoformat() == day
     if kind == "number":
         return type(value) in (int, Float) and math.isfinite(float(value))
     if kind in ("bool", "true"):
@@ -101,6 +109,8 @@ def _table(value, kind, path):
             else:
                 strange.discard(name)
                 deeper += check(value[name], inner, f"`{name}` of {path}")
+                # What is said in another way is still said.
+                value[name] = str(ratio(value[name])) if inner == "ratio" else value[name]
     for name in strange:
         del value[name]
     return sorted({*strange, *deeper})

@@ -26,8 +26,7 @@ class Report:
         self._outside()
         whole = self._sections()
         if beside.exists():
-            signature = contents(beside)
-            signs = lambda: check_signature(self.file.key, data, signature, self.file.comment)
+            signs = lambda: check_signature(self.file.key, data, contents(beside, 4096), self.file.comment)
             self._try("whole-file signature", lambda: signs() or "it signs all bytes of the file")
         else:
             self.say("whole-file signature", "warning", "there is no .minisig file beside the release")
@@ -74,8 +73,9 @@ class Report:
         self.say("manifest", "failed" if strange else "passed", strange or whole)
         known = self.manifest["not_private"]
         self.say("privacy", "failed", "NOT PRIVATE: everybody knows the noise or the key", known)
-        alike = "passed" if self.key == file.key else "failed" if self.key or known else "warning"
-        self.say("signer", alike, f"signed by {file.key}; the given public key is {self.key or 'none'}")
+        alike = "passed" if self.key == file.key else "failed" if self.key is not None or known else "warning"
+        given = "none" if self.key is None else self.key
+        self.say("signer", alike, f"signed by {file.key}; the given public key is {given}")
 
     def _sections(self):
         """Whether every section is the one that was signed."""
@@ -93,7 +93,7 @@ class Report:
             return
         unit, claims, copies = self.manifest["privacy"]["unit"], Claims(release), release.copies
         beyond = f"beyond {release.held.max_rows} of each {unit}; no interval covers them"
-        self.say("rows left out", "warning", beyond, unit != "row")
+        self.say("rows left out", "warning", beyond, unit != "row" or release.held.max_rows > 1)
         if self.manifest.get("account"):
             self._try("account", claims.account)
         else:

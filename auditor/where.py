@@ -191,7 +191,9 @@ def told(domain, condition, groups, levels):
     axes = sorted({*groups, *(mentioned(condition) if condition else ())})
     table, cells = domain.finest(axes), met(condition, domain, axes)
     for d in axes:
-        for level in (one for one in levels[d] if one >= groups.get(d, 0)):
+        # A coarser level of as many nodes tells as much.
+        least = domain[d].size(groups.get(d, 0))
+        for level in (one for one in levels[d] if domain[d].size(one) >= least):
             coarse = tuple({**dict(table), d: level}.items())
             found = whole(domain, table, coarse, cells)
             if (found[domain.above(table, coarse)] == cells).all():
@@ -235,17 +237,15 @@ class Select(Reader):
         return self.column()
 
     def rows(self, levels):
-        """The table at levels in use that is asked, and by row its labels and a weight for each cell."""
+        """The table at levels in use that is asked, and by row its labels and which cells it has, if any."""
         domain, (table, cells) = self.domain, told(self.domain, self.where, dict(self.groups), levels)
         inside = domain.above(table, self.groups)
         nodes = itertools.product(*[range(domain[d].size(level)) for d, level in self.groups])
         kept = tuple((d, level) for d, level in table if level)
         for number, row in enumerate(nodes):
-            weights = cells & (inside == number)
-            if weights.any() or not self.groups:
-                named = ((domain[d], level, node) for (d, level), node in zip(self.groups, row))
-                names = {one.called(level): one.levels[level].labels[node] for one, level, node in named}
-                yield kept, names, weights
+            named = ((domain[d], level, node) for (d, level), node in zip(self.groups, row))
+            names = {one.called(level): one.levels[level].labels[node] for one, level, node in named}
+            yield kept, names, cells & (inside == number)
 
 
 def answer(answers, text):
@@ -254,5 +254,6 @@ def answer(answers, text):
     for table, labels, weights in asked.rows(answers.plan.levels):
         row = answers.figure(table, weights.astype(float), *asked.figures[0])
         must(row is not None, "no combination of what was measured tells that")
-        found.append((labels, *row))
+        # Also what no row is left of must be told by a table.
+        found += [(labels, *row)] if weights.any() or not labels else []
     return found

@@ -14,7 +14,7 @@ def dimension(entry, attachment, room):
     """One `[[dimension]]`; `attachment` gives the rows of a file it names, `room` how many categories fit."""
     name, fallback = entry["name"], [entry[key] for key in ("missing", "other") if key in entry]
     if "text" in entry:
-        return Dimension(name, [])
+        return Dimension(name, [Level(name, ["any text"], [0])])
     bounds, coarser, finest = [], [], name
     if "categories" in entry:
         labels = list(entry["categories"])
@@ -38,6 +38,7 @@ def dimension(entry, attachment, room):
     else:
         heads, *rows = attachment(entry["hierarchy"])
         must(all(map(all, [heads, *rows])), f"a category of {name} has no name")
+        must(heads[1:] or not {*heads[0]} & {*";\t|"}, f"no commas divide the columns of {name}")
         (finest, labels), *coarser = zip(heads, map(list, zip(*rows)), strict=True)
         coarser.reverse()
     must(0 < len(labels) == len(set(labels)), f"the categories of {name} are none, or one is twice")

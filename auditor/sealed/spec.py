@@ -14,7 +14,7 @@ from . import lists
 from .. import blocks, cost, loss, project, sections, shapes, where
 from ..claims import decimal
 from ..domain import Domain, Tables
-from ..shapes import Float, ratio
+from ..shapes import DECIMAL, Float, number, ratio
 from ..wire import Beyond, must, Refused, within
 
 
@@ -28,7 +28,7 @@ def listed(one):
 
 def bare(sql):
     """A text without the quotes of names that are no plain words, which the compiler adds."""
-    return re.sub("""'[^']*'|"([^"]*[^\\w"][^"]*)\"""", lambda found: found[1] or found[0], sql)
+    return re.sub("""'[^']*'|"[A-Za-z_][A-Za-z0-9_]*"|"([^"]*)\"""", lambda found: found[1] or found[0], sql)
 
 
 def alike(parts):
@@ -47,13 +47,17 @@ class Spec:
     def _text(self, name):
         must(name in self.names, f"the spec refers to {name}, which is not in the file")
         self.used += [name] * (name not in self.used)
-        return self.release.file.all("attachment")[self.names.index(name)].read().decode()
+        text = self.release.file.all("attachment")[self.names.index(name)].read().decode()
+        # Python takes these for blanks.
+        must(not re.search("[\x1c-\x1f]", text), f"{name} has control characters")
+        return text
 
     def attachment(self, name):
-        """The rows of a file."""
-        lines = csv.reader(io.StringIO(self._text(name).removeprefix("\ufeff"), newline=""), strict=True)
-        rows = [[field.strip() for field in row] for row in lines if row]
-        must(rows and len(set(map(len, rows))) == 1, f"the rows of {name} are none, or not equally long")
+        """The rows of a file. An open quotation mark would take the last line, which is none of it."""
+        text = self._text(name).removeprefix("\ufeff") + "\n,."
+        *rows, end = ([field.strip() for field in row] for row in csv.reader(io.StringIO(text, "")) if row)
+        sound = end == ["", "."] and len(set(map(len, rows))) == 1
+        must(sound, f"the rows of {name} are none, or not equally long, or a quotation mark is not closed")
         return rows
 
     def check(self):
@@ -186,8 +190,6 @@ class Spec:
             names = [level.name for level in two.levels]
             kept = [at for at, level in enumerate(one.levels)
                     if level.name in names or at == one.finest or not level.name.startswith("half")]
-            if len(names) == 1:
-                continue
             same(f"the levels of {one.name} are", [one.levels[at].name for at in kept], names)
             for above, at, told in zip(kept, kept[1:], two.levels[1:]):
                 level, parents = one.levels[at], one.ancestors(at, above).tolist()
@@ -267,6 +269,7 @@ class Spec:
 
     def _tables(self, strategy):
         release = self.release
+        must(not any("text" in entry for entry in self.toml["dimension"]), "tables need lists")
         zeros = list(dict.fromkeys(entry["where"] for entry in self.toml.get("zero", [])))
         same("the empty cells are", [*map(bare, release.zeros)], [*map(bare, zeros)])
         same("the budget rule is", release.plan.rule, strategy.get("budgets", "optimal"))
@@ -327,7 +330,7 @@ class Spec:
     def _factor(self, table, text):
         """The mean of 1/expected of a table's cells, summed up one after the other, to nine digits."""
         runs = ((run if "*" in run else run + "*1").split("*") for run in text.split(","))
-        each = (itertools.repeat(float(count), int(cells)) for count, cells in runs)
+        each = (itertools.repeat(number(count, DECIMAL, float), number(cells)) for count, cells in runs)
         each = list(itertools.islice(itertools.chain.from_iterable(each), 1 + (1 << 16)))
         sound = len(each) == self.domain.cells(table) <= 1 << 16 and all(map(math.isfinite, each))
         must(sound, "it is not said what is expected of every cell")
@@ -441,8 +444,8 @@ class Spec:
 
     def _told(self, sql, name):
         try:
-            levels = [range(len(dimension.levels)) for dimension in self.domain]
-            table = next(iter(where.Select(sql, self.domain).rows(levels)))[0]
+            rows = where.Select(sql, self.domain).rows([range(len(one.levels)) for one in self.domain])
+            table = next(table for table, _, cells in rows if cells.any())
             same("the table of a question is", name, self.domain.name_of(table))
         except Beyond:
             self.left.append("a question beyond plain conditions")
@@ -451,36 +454,38 @@ class Spec:
         """Rows that the spec brings are those that are measured, in whatever order."""
         table, file, found = [*map(self.domain.column, entry["of"])], entry["file"], []
         cells = self.domain.cells(table) if len(dict(table)) == len(table) else 0
-        rows = self._lines(file, cells) if file.endswith(".csv") else self._coordinates(file, cells)
+        read = {"csv": self._lines, "mtx": self._coordinates}[file.lower().rpartition(".")[2]]
+        rows = read(self._text(file).removeprefix("\ufeff").split("\n"), cells)
         expected = [[(cell, factor) for cell, factor in row if factor] for row in rows]
         whole = all(-1 << 31 <= factor < 1 << 31 and factor % 1 == 0 for row in expected for _, factor in row)
-        must(whole and all(expected), f"{file} has a row of nothing, or factors that are none")
+        few = 0 < len(expected) <= 1 << 16
+        must(whole and few and all(expected), f"{file} has no rows, too many, or one that is none")
         for block in self.held.blocks if self.held.strategy == "matrix" else []:
             held = self.release.domain.name_of(block.table)
             same("the table under rows is", held, self.domain.name_of(table))
             found += block.rows
         must(not found or sorted(found) == sorted(expected), "the rows that are measured are not the spec's")
 
-    def _lines(self, file, cells):
+    def _lines(self, lines, cells):
         """The rows of lines of factors."""
-        lines = self._text(file).removeprefix("\ufeff").splitlines()
-        rows = [list(map(int, line.split(","))) for line in lines if line.strip()]
-        must({len(row) for row in rows} == {cells}, f"{file} has another number of columns than {cells}")
+        rows = [[number(field.strip()) for field in line.split(",")] for line in lines if line.strip()]
+        must({len(row) for row in rows} == {cells}, f"a row has another number of columns than {cells}")
         return map(enumerate, rows)
 
-    def _coordinates(self, file, cells):
+    def _coordinates(self, lines, cells):
         """The rows of a Matrix Market file."""
-        head, *lines = self._text(file).splitlines()
-        kind = re.fullmatch("%%matrixmarket matrix coordinate [a-z]+ general", " ".join(head.lower().split()))
-        must(kind, f"{file} is no list of coordinates")
-        lines = [line.split() for line in lines if line.strip() and not line.startswith("%")]
-        (many, columns, *_), *entries = lines
-        rows = {}
+        form = "%%matrixmarket matrix coordinate (integer|real|pattern) general"
+        kind = re.fullmatch(form, " ".join(lines[0].split()), re.ASCII | re.IGNORECASE)
+        must(kind, "the rows are no list of coordinates")
+        sizes, *entries = (words for words in map(str.split, lines[1:]) if words and words[0][0] != "%")
+        (many, columns, count), rows = map(number, sizes), {}
         for row, cell, *factor in entries:
-            rows.setdefault(int(row), {})[int(cell) - 1] = Fraction(factor[0]) if factor else 1
-        once = len(entries) == sum(map(len, rows.values()))
-        inside = all(0 <= cell < cells == int(columns) for row in rows.values() for cell in row)
-        must(once and inside and len(rows) == int(many), f"{file} has other entries than it may")
+            must(len(factor) == (kind[1].lower() != "pattern"), "an entry has too few or too many numbers")
+            factor = number(*factor, DECIMAL, float) if factor else 1
+            rows.setdefault(number(row), {})[number(cell) - 1] = factor
+        once = len(entries) == sum(map(len, rows.values())) == count and len(rows) == many
+        inside = columns == cells and all(0 <= cell < cells for row in rows.values() for cell in row)
+        must(once and inside and {*rows} == {*range(1, many + 1)}, "rows have other entries than they may")
         return [sorted(row.items()) for row in rows.values()]
 
     def _projection(self, said):
@@ -494,7 +499,7 @@ class Spec:
         same("the projection's failure is", held.failure, ratio(said.get("failure", "0.01")))
         names = [dimension.name for dimension in self.domain]
         key = sorted(names.index(name) for name in said.get("of", names))
-        same("the key is", held.key, [(d, int(len(self.domain[d].levels) == 1)) for d in key])
+        same("the key is", held.key, [(d, int("text" in self.toml["dimension"][d])) for d in key])
         project.designed(held, cost.Cost(self.release).each[0][0], self.privacy.get("epsilon"), self.delta)
         if "rows" not in said:
             self.left.append("the number of sums")

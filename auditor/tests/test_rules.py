@@ -137,9 +137,16 @@ def rows(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("text", ["1.0,1\n1,0\n", "1.5,1\n1,0\n", "1,1,0\n1,0,0\n", "1,1\n1,0\n0,0\n", '"1",1\n1,0\n', "4294967296,1\n1,0\n"])
+@pytest.mark.parametrize("text", ["1,0_1\n1,0\n", "1,\u0661\n1,0\n", "1,1\r1,0\n", "1,1\x0b1,0\n", "1,1\u20281,0\n", "1,1\x1c\n1,0\n", "1.0,1\n1,0\n", "1.5,1\n1,0\n", "1,1,0\n1,0,0\n", "1,1\n1,0\n0,0\n", '"1",1\n1,0\n', "4294967296,1\n1,0\n"])
 def test_rows_of_a_file(text, rows, tmp_path):
     assert judged(forged(rows, section(4, lambda _: text.encode()), tmp_path)) == ("spec", "spec")
+
+
+@pytest.mark.parametrize("name, what", [("areas.CSV", None), ("areas.txt", "spec")])
+def test_the_name_of_a_file_of_rows(name, what, rows, tmp_path):
+    marked = section(4, lambda text: b"\xef\xbb\xbf+" + text.replace(b"\n", b" \r\n\r\n"))
+    renamed = both(sealed("areas.csv", name), told("sources", "attachments", 0, "name", value=name), marked)
+    assert judged(forged(rows, renamed, tmp_path)) == (what, what)
 
 
 def test_rows_that_tell_too_little(rows, tmp_path):
@@ -206,7 +213,7 @@ def test_zero_outside_the_bounds(tmp_path):
 
 
 def test_reliability_in_format_1(tmp_path):
-    (path,) = released(tmp_path / "made", ROW.format("codes = 8"))
+    (path,) = released(tmp_path / "made", ROW.format("codes = 8").replace("rho = 1", 'rho = 1\nneighbours = "substitute"'))
     old = both(told("format", value=1), lambda _, manifest: manifest.pop("account"), told("about", "reliability", value=["10"]),
                sealed("[privacy]", "[release]\nreliability = [10]\n[privacy]"))
     assert judged(forged(path, old, tmp_path, version=1)) == ("file", "file")
@@ -285,7 +292,8 @@ ASKED = '[[query]]\nsql = "SELECT age, COUNT(*) FROM x WHERE age < 3 GROUP BY ag
 def test_another_text_of_a_question(tmp_path):
     (path,) = released(tmp_path / "made", ROW.format("codes = 8") + ASKED.format(2))
     blank = section(10, lambda body: body.replace(b"COUNT(*) FROM", b"COUNT(*)\nFROM"))
-    for lie in (blank, sealed("SELECT age", 'SELECT \\"age\\"')):
+    nobody = both(section(10, lambda body: body.replace(b"< 3", b"< 0")), sealed("< 3", "< 0"), told("plan", "workload", 1, value="SELECT age, COUNT(*) FROM x WHERE age < 0 GROUP BY age"))
+    for lie in (blank, sealed("SELECT age", 'SELECT \\"age\\"'), nobody):
         assert judged(forged(path, lie, tmp_path)) == ("spec", "spec")
 
 
@@ -329,6 +337,9 @@ MADE = {
     "an empty cell twice": ("verified", CALLED.replace("SEX", "sex").replace('column = "sex"\n', "") + 2 * ZERO.format("", "")),
     "a name in other capitals": ("verified", CALLED + ZERO.format("", "")),
     "a name that is put in quotes": ("verified", CALLED.replace("SEX", "my sex") + ZERO.format("my ", "")),
+    "a name that is no ASCII": ("verified", CALLED.replace("SEX", "größe") + '[[zero]]\nwhere = "größe = \'M\' AND age = 0"\n' + '[[query]]\nsql = "SELECT größe, COUNT(*) FROM x GROUP BY größe"\n'),
+    "a name that begins with a digit": ("verified", CALLED.replace("SEX", "2nd") + '[[query]]\nsql = "SELECT age, COUNT(*) FROM x WHERE 2nd = \'M\' GROUP BY age"\n'),
+    "a plain name in quotes beside another": ("verified", CALLED.replace("SEX", "my sex") + "[[zero]]\nwhere = '''\"age\" = 0 AND my sex = 'M' '''\n"),
     "a comment": ("whole", CALLED + ZERO.format("", " /* none */")),
     "a number before a sign": ("whole", CALLED + ZERO.format("", " AND 1 = 1")),
     "a truth": ("whole", CALLED + ZERO.format("TRUE AND ", "")),

@@ -199,6 +199,7 @@ LIES = {
     "components under Laplace noise": ("content", laplace),
     "a file twice": ("spec", attached(bytes, AREAS.encode())),
     "a field more in a line of a hierarchy": ("spec", attached(lambda data: data.replace(b"a3,p1", b"a3,p1,17"))),
+    "a quotation mark in the last line": ("spec", attached(lambda data: data + b'"')),
     "a quotation mark that is open": ("spec", attached(lambda data: data.replace(b"a5,", b"\"a5,"))),
     "an unknown key": ("spec", sealed(TEXT, TEXT + "\nrows = '1,2'")),
     "an unknown table": ("spec", sealed("[strategy]", "[more]\nrows = '1,2'\n[strategy]")),
@@ -379,12 +380,16 @@ def test_coordinates(kind, factor, tmp_path):
     (tmp_path / "areas.mtx").write_text(COORDINATES.format(kind, *[factor] * 10))
     (path,) = released(tmp_path, MATRIX)
     assert Report(str(path)).verdict == "verified"
-    for old, new in [(b"9 2", b"9 3"), (b"9 2", b"9 1"), (b"9 8 10", b"10 8 10"), (b"general", b"symmetric")]:
+    fine = [(b"% c", b" % c"), (b"\n9 2", b"\n\n\t+9  2"), (b"\n", b"\r\n"), (b"%%MatrixMarket matrix", b"\xef\xbb\xbf%%MATRIXmarket  matrix")]
+    bad = [(b"9 2", b"9 3"), (b"9 2", b"9 1"), (b"9 8 10", b"10 8 10"), (b"9 8 10", b"9 8 11"), (b"9 8 10", b"9 8"), (b"9 2", b"9 2 3"), (b"9 2", b"0_9 2"), (b"9 2", "9 \u0662".encode()),
+           (b"9 2", b"9\x1c2"), (b"\n9 2", b"\r9 2"), (b"\n9 1", b"\n10 1"), (b"general", b"symmetric"), (b"coordinate", b"coordinate complex"), (b"%%Mat", b"\n%%Mat"), (b"Mark", "Mar\u212a".encode())]
+    for (old, new), what in [(pair, None) for pair in fine] + [(pair, "spec") for pair in bad]:
         version, sections, manifest = forge.take(path.read_bytes())
         attachment = next(section for section in sections if section[0] == 4)
+        assert attachment[2] != attachment[2].replace(old, new)
         attachment[2] = attachment[2].replace(old, new)
         (tmp_path / "lie.margins").write_bytes(forge.make(version, sections, manifest))
-        assert judged(tmp_path / "lie.margins") == ("spec", "spec"), new
+        assert judged(tmp_path / "lie.margins") == (what, what), new
 
 
 def test_the_exact_law(tmp_path):
@@ -506,9 +511,24 @@ def test_a_component_told_in_two_ways(honest, tmp_path):
     assert [block.kind for block in Release(File((tmp_path / "small.margins").read_bytes())).plan.blocks].count("basis") == 1
 
 
-def test_a_key_that_is_not_there(honest, tmp_path):
-    done = program(honest, "--key", tmp_path / "none.pub")
-    assert done.returncode == 2 and "none.pub" in done.stderr, done.stderr
+@pytest.mark.parametrize("key", ["none.pub", ""])
+def test_a_key_that_is_not_there(key, honest, tmp_path):
+    done = program(honest, "--key", key and tmp_path / key)
+    assert done.returncode == 2 and "error: " in done.stderr and key in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("text, known", [
+    ("{}", True), ("{}\n", True), ("comment\n{}\r\n", True), ("comment\n\n {} \n\n", True), ("", False), ("\n", False), ("!", False), ("Ä\n", False),
+    ("comment\n", False), ("{}\nmore\n", False), ("one\ntwo\n{}\n", False),
+])
+def test_files_of_keys(text, known, honest, tmp_path):
+    """One line, alone or below one of comment. Any other file has no key, which is not as if none were given."""
+    (tmp_path / "some.pub").write_text(text.format(File(honest.read_bytes()).key), newline="")
+    mine = json.loads(program(honest, "--key", tmp_path / "some.pub", "--json").stdout)
+    theirs = json.loads(generate.run("verify", honest, "--pubkey", tmp_path / "some.pub", "--json").stdout)
+    of = lambda report: next(check["outcome"] for check in report["checks"] if check["what"] == "signer")
+    assert of(mine) == of(theirs) == ("passed" if known else "failed") and mine["verdict"] == theirs["verdict"]
+    assert known or any("the given public key is unreadable" in check["detail"] for check in mine["checks"])
 
 
 def program(*words):
@@ -530,7 +550,8 @@ def test_what_is_no_file(what, honest, tmp_path):
         made = tmp_path / "small.margins"
         made.write_bytes(honest.read_bytes())
         (tmp_path / "small.margins.minisig").symlink_to(path)
-        assert program(made).returncode == 2
+        # A signature beside a file is none of what it says.
+        assert judged(made) == ("whole-file signature", "whole-file signature") and program(made).returncode == 1
 
 
 def test_json(honest):
