@@ -1,13 +1,13 @@
 //! One audit: from a plan to bounds of what its releases cost.
 
-use super::normal::{Scatter, epsilon};
-use super::parts::{Dependence, Noises, apart};
+use super::normal::{Scatter, rough};
+use super::parts::{Dependence, Noises, Paid, apart, before};
 use super::people::{Domain, Person};
 use super::samples::{Column, Maker, Part, Sample, Seeds};
 use super::threshold::{self, Claimed, Told};
 use super::worst::{Pair, Search};
 use margins::cli::Failure;
-use margins::cli::output::figure;
+use margins::cli::output::{figure, grouped};
 use margins::exact::Rational;
 use margins::make::PlannedRelease;
 use margins::watch::Watch;
@@ -69,10 +69,22 @@ const MOST: usize = 160;
 const INTEGERS: usize = 1 << 20;
 /// How far apart, in standard deviations or in ε, groups are to be.
 const APART: f64 = 60.0;
-/// So many rows may a group have.
+/// So many rows that count may a group have, and one unit of it.
 const ROWS: usize = 4096;
 /// Units that come one after the other.
 const STEPS: usize = 16;
+
+/// How many units a group has, each of so many rows, one of which is claimed to be so far from none.
+pub(super) fn group(one: f64, max_rows: usize) -> Result<usize, Failure> {
+    if max_rows > ROWS {
+        return Err(Failure::Message(format!(
+            "a unit of this spec may have {} rows, and an audit makes up units of {} rows at most: audit the spec with a smaller `max_rows`",
+            grouped(max_rows as u64),
+            grouped(ROWS as u64)
+        )));
+    }
+    Ok(((APART / one).ceil() as usize).clamp(1, ROWS / max_rows))
+}
 
 /// Audits a plan. Every thread does what `ready` says before it makes releases.
 pub(super) fn audit(
@@ -94,13 +106,15 @@ pub(super) fn audit(
         )));
     }
     let one = if squares { (2.0 * claim).sqrt() } else { claim };
-    let group = ((APART / one).ceil() as usize).clamp(1, (ROWS / domain.max_rows).max(STEPS));
+    let group = group(one, domain.max_rows)?;
+    // A projection may pay for Laplace noise in ρ.
+    let normal = squares && !domain.laplace;
     // Of nobody: how much noise there is.
     let first = (effort.releases / 2).clamp(50, 400).min((1 << 25) / integers.max(1)).max(20);
     let base = maker.sample(&domain.frame(std::iter::empty()), first)?;
     let search = Search::new((&domain, &maker), (group, squares), &base);
     let pair = search.worst(plan.measured(), &spec.cube)?;
-    let columns = chosen(maker.columns(), &maker.parts, &pair, squares);
+    let columns = chosen(maker.columns(), &maker.parts, &pair, normal);
     maker.keep(columns);
     let data = Datasets::make(&domain, &maker, &pair, (group, one), effort)?;
     let mut found = Findings {
@@ -117,8 +131,8 @@ pub(super) fn audit(
         dependent: false,
     };
     let scatter = Scatter::of(&data.all());
-    match squares {
-        true => by_covariance(&mut found, &data, &scatter, &domain, effort),
+    match normal {
+        true => by_covariance(&mut found, &data, &scatter, effort),
         false => by_parts(&mut found, &data, &maker, &domain, effort),
     }
     by_thresholds(&mut found, &data, &scatter, &domain, effort);
@@ -127,7 +141,7 @@ pub(super) fn audit(
 
 /// Which numbers are looked at: all integers of a small release; of a large one those that move, and of each part sums of the others. Under normal noise
 /// integers that move are added up by how far, where there are too many.
-fn chosen(all: &[Column], parts: &[Part], pair: &Pair, squares: bool) -> Vec<Column> {
+fn chosen(all: &[Column], parts: &[Part], pair: &Pair, normal: bool) -> Vec<Column> {
     if all.len() <= MOST {
         return all.to_vec();
     }
@@ -143,7 +157,7 @@ fn chosen(all: &[Column], parts: &[Part], pair: &Pair, squares: bool) -> Vec<Col
     let each = (MOST / 2 / parts.len().max(1)).max(1);
     for part in 0..parts.len() {
         let own = |i: &&usize| all[**i].part == part;
-        if squares {
+        if normal {
             for bin in 0..each {
                 let terms: Vec<(usize, f64)> = rest
                     .iter()
@@ -154,13 +168,16 @@ fn chosen(all: &[Column], parts: &[Part], pair: &Pair, squares: bool) -> Vec<Col
                         (i, pair.shift[i] / variance.max(1e-300))
                     })
                     .collect();
-                if !terms.is_empty() {
+                // The largest weight is 1: a sum has as much noise as one of its integers at the least.
+                let most = terms.iter().fold(0.0f64, |most, (_, weight)| most.max(weight.abs()));
+                if most > 0.0 {
+                    let terms = terms.into_iter().map(|(i, weight)| (i, weight / most)).collect();
                     kept.push(Column { part, terms });
                 }
             }
         }
         let others: Vec<usize> = (0..all.len()).filter(|i| all[*i].part == part && still(i)).collect();
-        if squares && kept.len() < MOST && !others.is_empty() {
+        if normal && kept.len() < MOST && !others.is_empty() {
             kept.push(Column { part, terms: others.into_iter().map(|i| (i, 1.0)).collect() });
         }
     }
@@ -235,10 +252,10 @@ fn difference(a: &Sample, b: &Sample) -> Vec<f64> {
 /// The share of the probability of error that the most precise bound has, the steps and the thresholds.
 const SHARES: [f64; 3] = [0.5, 0.25, 0.25];
 
-/// Normal noise: from the covariance of all numbers and the shift.
-fn by_covariance(found: &mut Findings, data: &Datasets, scatter: &Scatter, domain: &Domain, effort: &Effort) {
-    let rho = |apart: f64| 0.5 * apart * apart;
-    let (claim, limit) = (found.claim, (2.0 * found.claim).sqrt());
+/// Normal noise: from the covariance of all numbers and the shift. This bounds ρ alone: what ε whole numbers cost at a δ is less than by the normal law, and
+/// a plan may spend the difference.
+fn by_covariance(found: &mut Findings, data: &Datasets, scatter: &Scatter, effort: &Effort) {
+    let claim = found.claim;
     let means: Vec<Vec<f64>> = data.all().iter().map(|s| s.means()).collect();
     let variance = scatter.least(|i| means.iter().any(|m| m[i] != means[0][i]));
     if variance < 0.5 {
@@ -250,6 +267,10 @@ fn by_covariance(found: &mut Findings, data: &Datasets, scatter: &Scatter, domai
         found.notes.push(little + why);
         return;
     }
+    // The variance of whole numbers is a little less than their law's parameter, which is what ρ is reckoned from.
+    let less = 1.0 - rough(variance);
+    let rho = |apart: f64| 0.5 * apart * apart * less;
+    let limit = (2.0 * claim / less).sqrt();
     let (group, alpha) = (data.group as f64, SHARES[0] * effort.alpha);
     let sizes = (data.none.len(), data.whole.len());
     let shift = difference(&data.none, &data.whole);
@@ -260,52 +281,25 @@ fn by_covariance(found: &mut Findings, data: &Datasets, scatter: &Scatter, domai
     let times = limit / seen;
     let detected = times * scatter.detected(limit * group, sizes, alpha, effort.power) / group;
     found.bounds.push(Bound {
-        way: "covariance and shift of a group".into(),
+        way: "covariance and shift".into(),
         what: "ρ",
         claim,
-        estimate: Some(0.5 * squared / (group * group)),
+        estimate: Some(rho(squared.sqrt() / group)),
         least: rho(least / group),
         detected: Some(rho(detected)),
     });
-    if let Some((claimed, delta)) = domain.approximate {
-        found.bounds.push(Bound {
-            way: format!("the same, at δ = {delta:e}"),
-            what: "ε",
-            claim: claimed,
-            estimate: Some(epsilon(squared.sqrt() / group, delta)),
-            least: epsilon(least / group, delta),
-            detected: Some(epsilon(detected, delta)),
-        });
-    }
     let pairs = data.neighbours();
     let alpha = SHARES[1] * effort.alpha / pairs.len() as f64;
     let each = pairs.iter().map(|(a, b)| scatter.bound(&difference(a, b), (a.len(), b.len()), alpha).1);
     let sizes = pairs.last().map_or((1, 1), |(a, b)| (a.len(), b.len()));
     found.bounds.push(Bound {
-        way: format!("the dearest of {} single steps", pairs.len()),
+        way: format!("dearest of {} single steps", pairs.len()),
         what: "ρ",
         claim,
         estimate: None,
         least: rho(each.fold(0.0, f64::max)),
         detected: Some(rho(times * scatter.detected(limit, sizes, alpha, effort.power))),
     });
-}
-
-/// For each column of a copy the one of the copy before it that has its integer.
-fn before(columns: &[Column], parts: &[Part]) -> Vec<Option<usize>> {
-    // Where each part's integers begin.
-    let starts: Vec<usize> =
-        parts.iter().scan(0, |at, p| Some(std::mem::replace(at, *at + p.integers))).collect();
-    let place = |column: &Column| {
-        let part = &parts[column.part];
-        (part.copy, part.measurement, column.terms[0].0 - starts[column.part])
-    };
-    let places: Vec<_> = columns.iter().map(place).collect();
-    let one = |&(copy, measurement, at): &(usize, usize, usize)| {
-        let wanted = (copy.checked_sub(1)?, measurement, at);
-        places.iter().position(|p| *p == wanted)
-    };
-    places.iter().map(one).collect()
 }
 
 /// Laplace noise: what the integers cost alone, where they are independent.
@@ -317,14 +311,16 @@ fn by_parts(found: &mut Findings, data: &Datasets, maker: &Maker<'_>, domain: &D
         return;
     }
     let columns = maker.columns();
-    let mut noises = Noises::of(&data.large());
-    let before = before(columns, &maker.parts);
     let alpha = SHARES[0] * effort.alpha;
+    let raw = Noises::of(&data.large());
+    // Of a copy that was made of another its step from there. That copies depend on each other is not always seen, so their steps are tried first: only if
+    // those depend on each other copies may count by themselves.
+    let mut before = before(columns, &maker.parts);
+    let mut noises = raw.steps(&before);
     let mut dependence = noises.dependence(0.125 * alpha);
-    let mut steps = false;
     if dependence.is_some() && before.iter().any(Option::is_some) {
-        noises = noises.steps(&before);
-        (steps, dependence) = (true, noises.dependence(0.125 * alpha));
+        before.fill(None);
+        (dependence, noises) = (raw.dependence(0.125 * alpha), raw);
     }
     if let Some(Dependence { columns: (a, b), correlation }) = dependence {
         let name = |c: usize| {
@@ -341,11 +337,10 @@ fn by_parts(found: &mut Findings, data: &Datasets, maker: &Maker<'_>, domain: &D
         ));
         return;
     }
-    // Of a copy that was made of another, its step from there.
     let own = |sample: &Sample, c: usize| -> Vec<f64> {
-        let from = before[c].filter(|_| steps);
-        sample.rows().map(|row| row[c] - from.map_or(0.0, |b| row[b])).collect()
+        sample.rows().map(|row| row[c] - before[c].map_or(0.0, |b| row[b])).collect()
     };
+    let paid = if found.currency == "rho" { Paid::Rho } else { Paid::Epsilon };
     let added = |(a, b): (&Sample, &Sample), units: f64, alpha: f64, comparisons: usize| {
         let each = 0.5 * alpha / (comparisons * columns.len()) as f64;
         let (mut shift, mut short) = (vec![0.0; columns.len()], vec![0.0; columns.len()]);
@@ -359,23 +354,23 @@ fn by_parts(found: &mut Findings, data: &Datasets, maker: &Maker<'_>, domain: &D
                 (shift[c], short[c]) = (by / units, (by - sure) / units);
             }
         }
-        noises.added(columns, (&shift, &short), 0.5 * alpha)
+        noises.added(columns, (&shift, &short), (paid, 0.5 * alpha))
     };
     let whole = added((&data.none, &data.whole), data.group as f64, 0.75 * alpha, 1);
     let pairs = data.neighbours();
     let dearest = pairs.iter().map(|&pair| added(pair, 1.0, SHARES[1] * effort.alpha, pairs.len()));
     let dearest = dearest.map(|a| a.least).fold(0.0, f64::max);
     found.bounds.push(Bound {
-        way: "tails and shift of every integer".into(),
-        what: "ε",
+        way: "tails and shift".into(),
+        what: found.symbol(),
         claim: found.claim,
         estimate: Some(whole.estimate),
         least: whole.least,
         detected: Some(noises.detected(&whole, found.claim, effort.power)),
     });
     found.bounds.push(Bound {
-        way: format!("the dearest of {} single steps", pairs.len()),
-        what: "ε",
+        way: format!("dearest of {} single steps", pairs.len()),
+        what: found.symbol(),
         claim: found.claim,
         estimate: None,
         least: dearest,

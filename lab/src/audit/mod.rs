@@ -84,6 +84,7 @@ pub(crate) fn run(args: &Args, watch: &Watch) -> Outcome {
 
 fn to_text(found: &Findings, effort: &Effort) -> String {
     let percent = |p: f64| format!("{} %", figure(100.0 * p));
+    let confidence = probability(1.0 - effort.alpha);
     let mut text = format!("{} claims {} = {}\n\n", found.name, found.symbol(), figure(found.claim));
     let pair = match found.substitute {
         true => {
@@ -116,15 +117,20 @@ fn to_text(found: &Findings, effort: &Effort) -> String {
         text += &wrapped(note, 0);
         text += "\n";
     }
-    let confidence = percent(1.0 - effort.alpha);
     let end = match found.refuted() {
         true => format!("These releases do not keep what is claimed (confidence {confidence})."),
         false => format!(
             "No bound is above its claim (confidence {confidence}). {}",
-            power(found, &percent(effort.power))
+            power(found, &probability(effort.power))
         ),
     };
     text + &wrapped(&end, 0) + "\n"
+}
+
+/// A probability in per cent, with so many decimals that it is not 100.
+fn probability(p: f64) -> String {
+    let decimals = (-libm::log10(100.0 * (1.0 - p)) - 0.2).ceil().max(2.0);
+    format!("{:.*} %", decimals as usize, 100.0 * p)
 }
 
 /// What the last column says.

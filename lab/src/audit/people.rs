@@ -14,7 +14,7 @@ pub(super) struct Domain {
     /// Columns of products that are 1 in every row, and of weights, with the largest.
     ones: Vec<usize>,
     weights: Option<(usize, f64)>,
-    /// The column of the unit, and those that order its rows.
+    /// The column of the unit, and those that order its rows and say nothing else.
     unit: Option<(usize, Vec<usize>)>,
     pub max_rows: usize,
     pub substitute: bool,
@@ -22,6 +22,8 @@ pub(super) struct Domain {
     pub shifted: bool,
     /// ε and δ, where the budget is such.
     pub approximate: Option<(f64, f64)>,
+    /// A projection with Laplace noise.
+    pub laplace: bool,
 }
 
 /// Where the amounts of a row lie among their bounds.
@@ -60,21 +62,15 @@ impl Domain {
         let wrong = |e: toml::de::Error| Failure::Message(format!("the spec is no TOML: {e}"));
         let text: Table = spec.source.parse().map_err(wrong)?;
         let mut columns: Vec<String> = Vec::new();
-        let mut column = |name: &str| {
-            columns.iter().position(|c| c == name).unwrap_or_else(|| {
-                columns.push(name.to_owned());
-                columns.len() - 1
-            })
-        };
+        let mut column = |name: &str| place(&mut columns, name);
         let privacy = text.get("privacy").and_then(Value::as_table).cloned().unwrap_or_default();
         let unit = privacy.get("unit").and_then(Value::as_table);
         let order = unit.and_then(|u| u.get("order"));
-        let order: Vec<&str> = match order {
+        let mut order: Vec<&str> = match order {
             Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).collect(),
             one => one.and_then(Value::as_str).into_iter().collect(),
         };
         let own = unit.and_then(|u| u.get("column")?.as_str());
-        let unit_column = own.map(|own| (column(own), order.iter().map(|name| column(name)).collect()));
         let entries = |key: &str| text.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
         let named = |entry: &Value| -> Option<String> {
             let name = entry.get("column").or_else(|| entry.get("name"))?;
@@ -102,6 +98,17 @@ impl Domain {
             let own = w.get("column")?.as_str()?;
             Some((column(own), w.get("high").and_then(number).unwrap_or(1.0)))
         });
+        // What else a column says of a row stays: rows of a unit may then have one place in its order, and are left out if that is refused.
+        let said = columns.clone();
+        let said = |name: &str| said.iter().any(|c| c == name);
+        if let Some(own) = own.filter(|own| said(own)) {
+            return Err(Failure::Message(format!(
+                "the unit's own column {own:?} is counted as well: an audit makes up many units that are alike, and here no two are"
+            )));
+        }
+        order.retain(|name| !said(name));
+        let mut column = |name: &str| place(&mut columns, name);
+        let unit_column = own.map(|own| (column(own), order.iter().map(|name| column(name)).collect()));
         let max_rows = unit.and_then(|u| u.get("max_rows")?.as_integer()).unwrap_or(1);
         let word = |table: Option<&Table>, key: &str, is: &str| {
             table.and_then(|t| t.get(key)?.as_str()).is_some_and(|word| word == is)
@@ -116,6 +123,7 @@ impl Domain {
             max_rows: usize::try_from(max_rows).unwrap_or(1).max(1),
             substitute: word(Some(&privacy), "neighbours", "substitute"),
             shifted: word(text.get("recipients").and_then(Value::as_table), "mode", "shifted"),
+            laplace: word(text.get("projection").and_then(Value::as_table), "noise", "laplace"),
             approximate: privacy.get("epsilon").and_then(number).zip(privacy.get("delta").and_then(number)),
         })
     }
@@ -203,6 +211,14 @@ impl Domain {
             _ => format!("{rows} rows: {}", cells.join("; ")),
         }
     }
+}
+
+/// Where a column stands; at the end, if it is new.
+fn place(columns: &mut Vec<String>, name: &str) -> usize {
+    columns.iter().position(|c| c == name).unwrap_or_else(|| {
+        columns.push(name.to_owned());
+        columns.len() - 1
+    })
 }
 
 /// A cell for each finest node.

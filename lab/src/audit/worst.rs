@@ -163,8 +163,15 @@ impl<'a> Search<'a> {
             self.shifts((0..size).step_by(size.div_ceil(NODES)).map(other), &mut all)?;
         }
         if let Some(best) = dearest(&all).filter(|_| self.domain.has_amounts()) {
-            let sizes = Size::ALL.into_iter().skip(1);
-            self.shifts(sizes.map(|size| self.alike(&best.cell, size, rows)), &mut all)?;
+            let sizes = || Size::ALL.into_iter().skip(1);
+            // Units that change may also move from one cell to another meanwhile.
+            let elsewhere = |t: &&Tried| t.person.0.first().is_some_and(|row| row.cell != best.cell);
+            let other = all.iter().filter(elsewhere).max_by(|a, b| cost(a).total_cmp(&cost(b)));
+            let other = other.filter(|_| self.domain.substitute).and_then(|t| t.person.0.first().cloned());
+            self.shifts(sizes().map(|size| self.alike(&best.cell, size, rows)), &mut all)?;
+            if let Some(other) = other {
+                self.shifts(sizes().map(|size| self.alike(&other.cell, size, rows)), &mut all)?;
+            }
         }
         if let Some(best) = dearest(&all).filter(|_| self.domain.has_units()) {
             // More rows than count; fewer, for units that change.
@@ -180,7 +187,7 @@ impl<'a> Search<'a> {
         if all.is_empty() {
             let why = self.refused.borrow();
             return Err(Failure::Message(format!(
-                "no row that the auditor makes up is one by this spec: {why}"
+                "an audit reads no data and makes its rows up from the spec, and none that it made up fits this one; of the last it was said: {why}"
             )));
         }
         let nobody = Tried { person: Person(Vec::new()), shift: vec![0.0; self.means.len()] };

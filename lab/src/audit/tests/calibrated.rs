@@ -1,7 +1,7 @@
 //! The bounds themselves: on samples of known laws they are too large as seldom as they say, and find what they say that they find.
 
-use crate::audit::normal::Scatter;
-use crate::audit::parts::Noises;
+use crate::audit::normal::{Scatter, rough};
+use crate::audit::parts::{Noises, Paid};
 use crate::audit::samples::{Column, Sample};
 use crate::audit::threshold::{self, Claimed};
 use margins::law::normal_upper_quantile as normal;
@@ -75,7 +75,7 @@ fn bounds_of_tails_are_too_large_as_seldom_as_they_say() {
             let sample = Sample::new(2, (0..n).flat_map(draw).collect());
             let noises = Noises::of(&[&sample]);
             let dependent = noises.dependence(alpha).is_some();
-            let added = noises.added(&columns, (&[1.0, 1.0], &[0.0, 0.0]), alpha);
+            let added = noises.added(&columns, (&[1.0, 1.0], &[0.0, 0.0]), (Paid::Epsilon, alpha));
             (added.least, noises.detected(&added, 1.5 / scale, power), dependent)
         };
         let claim = 1.5 / scale;
@@ -89,6 +89,48 @@ fn bounds_of_tails_are_too_large_as_seldom_as_they_say() {
     assert!(near(tenth, runs, alpha) > 1.0, "a bound that is a seventh too large would pass: {tenth}");
     assert!(near(found, runs, power) > -1.0, "{found} of {runs} were found");
     assert!(near(dependent, runs, alpha) < 1.0, "{dependent} of {runs} are said to depend");
+}
+
+/// So many columns of few releases each that tails around the mean of each column, which seem to fall faster by a hundredth, would be too large in more
+/// than half of all runs.
+#[test]
+fn bounds_of_tails_of_few_releases_are_too_large_as_seldom_as_they_say() {
+    let (runs, n, alpha, power) = (tries(100, 1000), 100, 0.2, 0.9);
+    for (scale, width) in [(20.0, 640), (60.0, 640), (5.0, 320)].into_iter().take(tries(1, 3)) {
+        let columns: Vec<Column> = (0..width).map(|i| Column { part: 0, terms: vec![(i, 1.0)] }).collect();
+        let (shift, short) = (vec![1.0; width], vec![0.0; width]);
+        let (mut dice, mut wrong, mut tenth, mut found) = (Dice::new(11), 0, 0, 0);
+        let claim = width as f64 / scale;
+        for run in 0..runs {
+            let added = |dice: &mut Dice, times: f64| {
+                let numbers = (0..n * width).map(|_| laplace(dice, scale / times)).collect();
+                let noises = Noises::of(&[&Sample::new(width, numbers)]);
+                let added = noises.added(&columns, (&shift, &short), (Paid::Epsilon, alpha));
+                (added.least, noises.detected(&added, claim, power))
+            };
+            let (least, detected) = added(&mut dice, 1.0);
+            wrong += usize::from(least > claim);
+            tenth += usize::from(1.04 * least > claim);
+            if run % 4 == 0 {
+                found += usize::from(added(&mut dice, detected / claim).0 > claim);
+            }
+        }
+        assert!(near(wrong, runs, alpha) < 1.0, "{scale} {width}: {wrong} of {runs}");
+        assert!(near(tenth, runs, alpha) > 1.0, "a bound that is a 25th too large would pass: {tenth}");
+        assert!(near(found, runs / 4, power) > -1.0, "{scale} {width}: {found} of {} were found", runs / 4);
+    }
+}
+
+/// By which part variances of discrete Gaussians are less than their parameters, against sums over all numbers.
+#[test]
+fn variances_of_whole_numbers_are_less_by_so_much() {
+    for s in [0.5, 0.6, 0.8, 1.0, 2.0] {
+        let weight = |x: i32| (-f64::from(x * x) / (2.0 * s)).exp();
+        let all: f64 = (-60..=60).map(weight).sum();
+        let variance = (-60..=60).map(|x| f64::from(x * x) * weight(x)).sum::<f64>() / all;
+        let (less, most) = ((s - variance) / s, rough(variance));
+        assert!(less <= most + 1e-14 && most < 1.1 * less + 1e-14, "{s}: {less}, {most}");
+    }
 }
 
 /// Noises that are the same, or of the same size, are seen.

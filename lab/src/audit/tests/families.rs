@@ -208,6 +208,9 @@ fn all() -> Vec<Case> {
     let mut all = strategies();
     all.extend(units().into_iter().chain(others()).chain(files()));
     all.push(extending());
+    // Laplace noise that is paid in ρ.
+    let published = "[projection]\nkind = \"dense\"\nrows = 64\nnoise = \"laplace\"\n";
+    all.push(case("published noise", &[ROW, "epsilon = 1\ndelta = 1e-6\n"], published, 0.97));
     all
 }
 

@@ -4,6 +4,7 @@ mod calibrated;
 mod families;
 mod planted;
 mod rare;
+mod sound;
 
 use super::found::{Effort, Findings, audit};
 use super::samples::Seeds;
@@ -35,13 +36,23 @@ fn audited(spec: &Spec, releases: usize, alpha: f64, seed: u64) -> Findings {
 }
 
 fn audited_by(spec: &Spec, releases: usize, alpha: f64, seed: u64, ready: &(dyn Fn() + Sync)) -> Findings {
+    tried(spec, releases, alpha, seed, ready).unwrap_or_else(|text| panic!("{text}"))
+}
+
+/// Or why there is no audit.
+fn tried(
+    spec: &Spec,
+    releases: usize,
+    alpha: f64,
+    seed: u64,
+    ready: &(dyn Fn() + Sync),
+) -> Result<Findings, String> {
     let plan = spec.plan().unwrap_or_else(|e| panic!("{e}"));
     let effort = effort(releases, alpha);
     let seeds = Seeds::Counted(AtomicU64::new(seed << 32));
-    let found = audit(&plan, &effort, seeds, ready, &Watch::default());
-    found.unwrap_or_else(|e| match e {
-        Failure::Message(text) | Failure::Refused(text) | Failure::Rendered(text) => panic!("{text}"),
-        Failure::Refuted => panic!("refuted"),
+    audit(&plan, &effort, seeds, ready, &Watch::default()).map_err(|e| match e {
+        Failure::Message(text) | Failure::Refused(text) | Failure::Rendered(text) => text,
+        Failure::Refuted => "refuted".into(),
     })
 }
 
