@@ -10,6 +10,8 @@ const LONG_SPEC: usize = 8 << 10;
 /// Budgets above these are spent by mistake, or protect nobody.
 const LARGE_RHO: f64 = 4.0;
 const LARGE_EPSILON: f64 = 20.0;
+/// And a δ above this is more than one unit in a register of a town.
+const LARGE_DELTA: f64 = 1e-5;
 
 impl Spec {
     /// What the holder of the data should know before a release, in sentences.
@@ -38,8 +40,8 @@ impl Spec {
         let part = self.account.part.as_ref().filter(|part| folded(part).is_none());
         let part = part.map(|part| format!("warning: {}: no ledger takes it.", no_part(part)));
         let draft = self.unconfirmed.as_ref().map(unconfirmed);
-        let large = large(self.privacy.budget);
-        [whole, long, device, part, draft, large].into_iter().flatten().collect()
+        let (large, likely) = (large(self.privacy.budget), likely(self.privacy.budget));
+        [whole, long, device, part, draft, large, likely].into_iter().flatten().collect()
     }
 
     /// Why files of this release would be lost on some machines, if they would.
@@ -69,6 +71,17 @@ fn large(budget: Budget) -> Option<String> {
     beyond.then(|| {
         format!(
             "warning: {name} = {amount} is a budget so large that it protects hardly anybody (above {most})."
+        )
+    })
+}
+
+/// Whether a δ lets it happen to somebody that nothing protects them: the most precise plan may then draw no noise for most of its counts.
+fn likely(budget: Budget) -> Option<String> {
+    let Budget::EpsilonDelta(_, delta) = budget else { return None };
+    (delta.to_f64() > LARGE_DELTA).then(|| {
+        format!(
+            "warning: delta = {delta} is large: with that probability anything may become known of a person, and the most precise plan may draw no noise for most \
+             counts. Usual is 1e-6 or less."
         )
     })
 }
@@ -128,6 +141,8 @@ mod tests {
             assert!(said(large).contains("protects hardly anybody"), "{large}");
             assert_eq!(said(fair), "", "{fair}");
         }
+        assert!(said("epsilon = 1\ndelta = 1e-3").contains("delta = 1/1000 is large"));
+        assert_eq!(said("epsilon = 1\ndelta = 1e-5"), "");
     }
 
     #[test]
