@@ -34,13 +34,12 @@ fn search(request: &Request, look: Look) -> Result<Choice, PlanError> {
         (None, Look::Needed) => compare(request, &[request.budgets])?,
         (_, Look::Everywhere) => compare(request, &BudgetRule::ALL)?,
     };
-    let wanted =
-        |c: &Candidate| c.budgets == request.budgets && request.measure.is_none_or(|m| m == c.measure);
+    let wanted = |c: &&Candidate| c.is_wanted(request);
     let chosen = best(request, candidates.iter().enumerate().filter(|(_, c)| wanted(c)));
     let planned = chosen.and_then(|i| Some((i, candidates.get(i)?.outcome.as_ref().ok()?.clone())));
     match planned {
         Some((chosen, planned)) => Ok(Choice::new(planned, candidates, chosen)),
-        None => Err(refusal(request, candidates.iter().filter(|c| wanted(c)))),
+        None => Err(refusal(request, candidates.iter().filter(wanted))),
     }
 }
 

@@ -143,6 +143,13 @@ pub struct Candidate {
     pub vast: bool,
 }
 
+impl Candidate {
+    /// Whether it is of the strategy and the rule that were asked for.
+    pub(super) fn is_wanted(&self, request: &Request) -> bool {
+        self.budgets == request.budgets && request.measure.is_none_or(|m| m == self.measure)
+    }
+}
+
 /// What strategies are compared by. `exact` is the largest ratio of a squared margin to its target's, where it is known from the law of the
 /// noise; normal errors are assumed otherwise.
 pub(crate) fn score(request: &Request, prediction: &Prediction, exact: Option<f64>) -> f64 {

@@ -64,8 +64,7 @@ pub(super) fn choose(request: &Request, look: Look) -> Result<Choice, PlanError>
         let outcome = whole(request, measure).map(Arc::new);
         candidates.push(Candidate { measure, budgets: request.budgets, outcome, vast: false });
     }
-    let wanted = |c: &Candidate| request.measure.is_none_or(|m| m == c.measure);
-    let scored = candidates.iter().enumerate().filter(|(_, c)| wanted(c));
+    let scored = candidates.iter().enumerate().filter(|(_, c)| c.is_wanted(request));
     let scored = scored.filter_map(|(i, c)| Some((i, c.outcome.as_ref().ok()?)));
     let best = scored.min_by(|a, b| a.1.score(request).total_cmp(&b.1.score(request)));
     match best.map(|(i, planned)| (i, planned.clone())) {

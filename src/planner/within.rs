@@ -9,7 +9,7 @@
 use super::answering::best;
 use super::choice::choose;
 use super::chosen::{Choice, Look};
-use super::planned::{Candidate, PlanError, Planned};
+use super::planned::{PlanError, Planned};
 use super::request::Request;
 use crate::cube::Frame;
 use crate::exact::Rational;
@@ -77,9 +77,7 @@ fn more(request: &Request, look: Look, budget: (Rational, Rational)) -> Option<C
         }
     }
     if !moved.is_empty() {
-        let wanted =
-            |c: &Candidate| c.budgets == request.budgets && request.measure.is_none_or(|m| m == c.measure);
-        chosen = best(request, candidates.iter().enumerate().filter(|(_, c)| wanted(c)))?;
+        chosen = best(request, candidates.iter().enumerate().filter(|(_, c)| c.is_wanted(request)))?;
     }
     let planned = candidates.get(chosen)?.outcome.as_ref().ok()?.clone();
     // What costs no more than the conversion's ρ needs no law.

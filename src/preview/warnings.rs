@@ -10,7 +10,7 @@ const LONG_SPEC: usize = 8 << 10;
 /// Budgets above these are spent by mistake, or protect nobody.
 const LARGE_RHO: f64 = 4.0;
 const LARGE_EPSILON: f64 = 20.0;
-/// And a δ above this is more than one unit in a register of a town.
+/// A δ above this is likely to come true for somebody where a hundred thousand are counted.
 const LARGE_DELTA: f64 = 1e-5;
 
 impl Spec {
