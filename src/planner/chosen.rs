@@ -38,6 +38,11 @@ impl Choice {
         Choice { planned, candidates, chosen, copies: None, laws: OnceLock::new() }
     }
 
+    /// With the laws of the plan's loss, which are known.
+    pub(super) fn with(self, losses: Losses) -> Choice {
+        Choice { laws: OnceLock::from(Ok(losses)), ..self }
+    }
+
     /// The laws of the plan's loss, or why there are none. Its levels are those of this cube.
     pub(crate) fn losses(&self, cube: &Cube) -> Result<&Losses, Apart> {
         if self.copies.is_some() {

@@ -15,6 +15,7 @@ use crate::cube::Frame;
 use crate::exact::Rational;
 use crate::plan::{Losses, Neighbours, Plan, convert};
 use margins_law::loss::Loss;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How far below the limit of continuous noise the first plan stays: what is added to δ in proving it.
@@ -58,35 +59,45 @@ fn more(request: &Request, look: Look, budget: (Rational, Rational)) -> Option<C
         return None;
     }
     let near = near(request, budget);
-    let begin = near.clone().or_else(|| choose(request, Look::Needed).ok())?;
-    let first = begin.planned.clone();
-    let (mut candidates, mut chosen) = (begin.candidates, begin.chosen);
-    if look == Look::Everywhere {
-        let wide = Request { budget: first.plan.budget, ..request.clone() };
-        let wide = choose(&wide, look).ok()?;
-        (candidates, chosen) = (wide.candidates, wide.chosen);
-    }
-    // By number, what has more than the ρ that all had.
-    let mut moved = Vec::new();
+    let is_near = near.is_some();
+    let mut first = near.or_else(|| choose(request, Look::Needed).ok())?;
+    let (mut candidates, mut chosen) = match look {
+        Look::Needed => (first.candidates.clone(), first.chosen),
+        Look::Everywhere => {
+            let wide =
+                choose(&Request { budget: first.planned.plan.budget, ..request.clone() }, look).ok()?;
+            (wide.candidates, wide.chosen)
+        }
+    };
+    // The laws of what has more than the ρ that all had, by number.
+    let mut moved: BTreeMap<usize, Losses> = BTreeMap::new();
     for (at, candidate) in candidates.iter_mut().enumerate() {
         let Ok(planned) = &candidate.outcome else { continue };
         let own = Request { measure: Some(candidate.measure), budgets: candidate.budgets, ..request.clone() };
-        if let Some(planned) = further(&own, planned, budget) {
+        let known = (planned.plan == first.planned.plan).then_some(&first);
+        if let Some((planned, losses)) = further(&own, planned, known, budget) {
             candidate.outcome = Ok(planned);
-            moved.push(at);
+            moved.insert(at, losses);
         }
     }
     if !moved.is_empty() {
         chosen = best(request, candidates.iter().enumerate().filter(|(_, c)| c.is_wanted(request)))?;
     }
     let planned = candidates.get(chosen)?.outcome.as_ref().ok()?.clone();
+    if let Some(losses) = moved.remove(&chosen) {
+        return Some(Choice::new(planned, candidates, chosen).with(losses));
+    }
+    if !is_near && moved.is_empty() {
+        return None;
+    }
+    if planned.plan == first.planned.plan {
+        (first.planned, first.candidates, first.chosen) = (planned, candidates, chosen);
+        return Some(first);
+    }
     // What costs no more than the conversion's ρ needs no law.
-    let is_proved = moved.contains(&chosen)
-        || planned.plan == first.plan
-        || planned.cost.total <= request.budget
+    let is_proved = planned.cost.total <= request.budget
         || losses(request, &planned).is_some_and(|losses| losses.within(budget.0, budget.1));
-    let is_more = near.is_some() || !moved.is_empty();
-    (is_more && is_proved).then(|| Choice::new(planned, candidates, chosen))
+    is_proved.then(|| Choice::new(planned, candidates, chosen))
 }
 
 /// One close to what continuous noise allows.
@@ -100,9 +111,8 @@ fn near(request: &Request, (epsilon, delta): (Rational, Rational)) -> Option<Cho
         let larger = Request { budget, ..request.clone() };
         let choice = choose(&larger, Look::Needed).ok()?;
         let losses = choice.losses(&larger.over(choice.planned.plan.measure).cube).ok()?;
-        let found = losses.at(epsilon);
-        if found <= goal {
-            let spare = found < MUCH_LEFT * goal;
+        if losses.within(epsilon, delta) {
+            let spare = losses.rough(e) < MUCH_LEFT * goal;
             let next = spare.then(|| largest(losses, rho, (e, d), 1)).flatten();
             let next = next.filter(|next| *next > rho * (1.0 + 1e-6) && rho <= limit);
             proved = Some(choice);
@@ -124,27 +134,33 @@ fn near(request: &Request, (epsilon, delta): (Rational, Rational)) -> Option<Cho
 ///
 /// It is least where a value that the loss often takes is just ε: scaled by `t`, the loss `ρ + x` is `t (ρ + x)`, as ρ and what a step of noise is worth, `1/s²`, grow
 /// alike. So the plan's ρ is looked at times `ε/(ρ + x)` for sums `x` of such steps, and in small steps besides, the largest first.
+///
+/// The laws of `known`, if it is this plan, may be there already.
 fn further(
     request: &Request,
     begin: &Planned,
+    known: Option<&Choice>,
     (epsilon, delta): (Rational, Rational),
-) -> Option<Arc<Planned>> {
+) -> Option<(Arc<Planned>, Losses)> {
     let plan = &begin.plan;
     let rho = begin.cost.total.to_f64();
     if plan.measured() > FEW_BLOCKS || !(rho > 0.0) {
         return None;
     }
-    let own = losses(request, begin)?;
+    let own = match known {
+        Some(choice) => choice.losses(&request.over(plan.measure).cube).ok()?.clone(),
+        None => losses(request, begin)?,
+    };
     let (e, d) = (epsilon.to_f64(), delta.to_f64());
-    let at = |times: f64| own.scaled(1.0 / times).delta(e);
+    let rough = |times: f64| own.scaled(1.0 / times).rough(e);
     let is_smooth = |times: &f64| {
         let smooth = Loss::smooth(rho * times).delta(e).above;
-        (at(*times) - smooth).abs() <= SMOOTH * smooth
+        (rough(*times) - smooth).abs() <= SMOOTH * smooth
     };
     if PROBES.iter().all(is_smooth) {
         return None;
     }
-    let within = |times: f64| at(times) <= d * (1.0 - 1e-6);
+    let within = |times: f64| own.scaled(1.0 / times).fits(e, d * (1.0 - 1e-6));
     let mut plans = 0;
     for times in looked_at(plan, rho, e).into_iter().filter(|times| within(*times)) {
         // As far up as goes from there.
@@ -161,8 +177,9 @@ fn further(
         let budget = convert::down(rho * good * (1.0 - BELOW)).filter(|budget| *budget > plan.budget)?;
         let larger = Request { budget, ..request.clone() };
         let planned = choose(&larger, Look::Needed).ok()?.planned;
-        if losses(&larger, &planned)?.within(epsilon, delta) {
-            return Some(planned);
+        let losses = losses(&larger, &planned)?;
+        if losses.within(epsilon, delta) {
+            return Some((planned, losses));
         }
         plans += 1;
         if plans == MOST_PLANS {
@@ -233,7 +250,7 @@ fn smooth(epsilon: f64, delta: f64) -> Option<f64> {
 
 /// Along the way from a plan's ρ up or down, by scaling its noises: the furthest up that is within, or the first down. `None` where there is none.
 fn largest(losses: &Losses, rho: f64, (epsilon, delta): (f64, f64), way: i32) -> Option<f64> {
-    let within = |times: f64| losses.scaled(1.0 / times).delta(epsilon) <= delta * (1.0 - 1e-6);
+    let within = |times: f64| losses.scaled(1.0 / times).fits(epsilon, delta * (1.0 - 1e-6));
     let times = |step: i32| (1.0 + APART).powi(way * step);
     let mut steps = 1..=STEPS;
     let mut good = if way > 0 {

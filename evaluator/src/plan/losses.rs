@@ -169,14 +169,19 @@ impl Losses {
         self.0.iter().map(|loss| loss.delta(epsilon).above).fold(0.0, f64::max)
     }
 
-    /// Whether δ at this ε is no more than that, for certain.
-    pub fn within(&self, epsilon: Rational, delta: Rational) -> bool {
-        self.at(epsilon) <= Losses::goal(delta)
+    /// [`Losses::delta`], or up to a thousandth more: to search by.
+    pub fn rough(&self, epsilon: f64) -> f64 {
+        self.0.iter().map(|loss| loss.rough(epsilon).above).fold(0.0, f64::max)
     }
 
-    /// δ at this ε, never less than it is.
-    pub fn at(&self, epsilon: Rational) -> f64 {
-        self.delta(epsilon.to_f64() * (1.0 - HAIR))
+    /// Whether δ at this ε is no more than that, for certain.
+    pub fn within(&self, epsilon: Rational, delta: Rational) -> bool {
+        self.fits(epsilon.to_f64() * (1.0 - HAIR), Losses::goal(delta))
+    }
+
+    /// The same of doubles.
+    pub fn fits(&self, epsilon: f64, delta: f64) -> bool {
+        self.0.iter().all(|loss| loss.within(epsilon, delta))
     }
 
     /// A double that is no more than this δ.
@@ -193,7 +198,7 @@ impl Losses {
         let mut most = 0.0;
         for loss in &self.0 {
             // Of most kinds it is no more than that of one before.
-            if most == 0.0 || loss.delta(most).above > delta {
+            if most == 0.0 || !loss.within(most, delta) {
                 most = loss.epsilon(delta)?;
             }
         }

@@ -19,7 +19,7 @@
 //! **Rounding.** An exponent is a sum of products, each term with a relative error of a few units in the last place, their number
 //! N: [`UNIT`]·(N + 64) of its size is twice that. Noises seen turned by many radians have that angle's error too. It is added.
 
-use super::{CLOSE, Delta, Loss, Part, bounded};
+use super::{Delta, Loss, Part, bounded};
 use std::f64::consts::PI;
 
 /// Four units in the last place.
@@ -33,10 +33,10 @@ const SAMPLED: f64 = 1e-9;
 /// How many kinds of noises are tried for what is left out.
 const MOST_TURNS: usize = 16;
 
-/// After so many steps of work what is left out is left out.
-pub(super) fn delta(loss: &Loss, epsilon: f64, work: usize) -> Delta {
+/// So close, but after so many steps of work what is left out is left out.
+pub(super) fn delta(loss: &Loss, epsilon: f64, work: usize, close: f64) -> Delta {
     let line = Line::new(loss, epsilon);
-    let (sum, left) = line.sum(work);
+    let (sum, left) = line.sum(work, close);
     let amplitude = libm::exp(line.height);
     let sampled = line.sampled();
     bounded(amplitude * (sum + left), sampled + amplitude * 2.0 * left)
@@ -122,7 +122,7 @@ impl Line<'_> {
     }
 
     /// `h/2π Σ F` over `M(θ)e^{−θx}`, and a bound on what is not in it: the end and all roundings.
-    fn sum(&self, most: usize) -> (f64, f64) {
+    fn sum(&self, most: usize, close: f64) -> (f64, f64) {
         let h = 2.0 * PI / self.period;
         let first = 1.0 / (self.theta * (self.theta + 1.0));
         let (mut sum, mut left) = (0.5 * first, self.rounding.0 * 0.5 * first);
@@ -144,7 +144,7 @@ impl Line<'_> {
             if work >= check {
                 check = work + work / 4 + 1;
                 let end = self.end(t) / h;
-                if end < 0.1 * CLOSE * sum || work > most {
+                if end < 0.1 * close * sum || work > most {
                     left += end;
                     break;
                 }

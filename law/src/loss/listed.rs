@@ -8,8 +8,6 @@ use super::{Delta, Loss, Part, bounded};
 
 /// The most values of a half, and of one lattice.
 const MOST: usize = 1 << 16;
-/// The most products.
-const MOST_WORK: usize = 1 << 23;
 /// Of the bound that is to be improved, what may be cut off in all.
 const CUT: f64 = 1e-14;
 /// Four units in the last place.
@@ -22,13 +20,13 @@ struct Masses {
     lost: f64,
 }
 
-/// `None` where there are too many values. `above` is some bound on δ.
-pub(super) fn delta(loss: &Loss, epsilon: f64, above: f64) -> Option<Delta> {
+/// `None` where there are too many values, or more products than that. `above` is some bound on δ.
+pub(super) fn delta(loss: &Loss, epsilon: f64, above: f64, products: usize) -> Option<Delta> {
     let noises: f64 = loss.parts.iter().map(|p| p.copies).sum();
     if loss.smooth > 0.0 || noises > MOST as f64 {
         return None;
     }
-    let mut list = List { each: CUT * above / noises, work: MOST_WORK };
+    let mut list = List { each: CUT * above / noises, work: products };
     let mut lattices: Vec<(f64, Masses)> = Vec::new();
     let mut parts = loss.parts.clone();
     parts.sort_by(|a, b| a.variance.total_cmp(&b.variance));

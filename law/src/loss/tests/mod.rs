@@ -126,14 +126,19 @@ fn two_ways_to_one_law() {
             .collect();
         let loss = loss(&some);
         let epsilon = loss.rho() + libm::sqrt(loss.spread) * 7.0 * dice.below(1000) as f64 / 1000.0;
-        let inverted = inverted::delta(&loss, epsilon, LONG);
-        let Some(listed) = listed::delta(&loss, epsilon, inverted.above) else { continue };
+        let inverted = inverted::delta(&loss, epsilon, LONG, CLOSE);
+        let Some(listed) = listed::delta(&loss, epsilon, inverted.above, LISTED) else { continue };
         both += 1;
         close += usize::from(inverted.excess < 0.05 * inverted.above);
         assert!(listed.excess < 1e-9 * listed.above, "{some:?} {epsilon}: {listed:?}");
         assert!(
             inverted.above >= listed.above - listed.excess,
             "{some:?} {epsilon}: {inverted:?} {listed:?}"
+        );
+        let rough = loss.rough(epsilon);
+        assert!(
+            rough.above >= listed.above - listed.excess && listed.above >= rough.above - rough.excess,
+            "{some:?} {epsilon}: {rough:?} {listed:?}"
         );
         assert!(
             listed.above >= inverted.above - inverted.excess,
@@ -196,12 +201,12 @@ fn epsilon_is_the_least() {
 #[test]
 fn what_has_no_list_is_not_listed() {
     let smooth = Loss::smooth(0.5);
-    assert!(listed::delta(&smooth, 0.2, 0.1).is_none());
-    assert!(listed::delta(&Loss { smooth: 1e-9, ..loss(&[one(1, 1, 2.0)]) }, 0.2, 0.1).is_none());
-    assert!(listed::delta(&loss(&[one(1, 1 << 20, 1e6)]), 0.2, 0.1).is_none());
-    assert!(listed::delta(&loss(&[one(1, 1, 1e12)]), 0.2, 0.1).is_none());
+    assert!(listed::delta(&smooth, 0.2, 0.1, LISTED).is_none());
+    assert!(listed::delta(&Loss { smooth: 1e-9, ..loss(&[one(1, 1, 2.0)]) }, 0.2, 0.1, LISTED).is_none());
+    assert!(listed::delta(&loss(&[one(1, 1 << 20, 1e6)]), 0.2, 0.1, LISTED).is_none());
+    assert!(listed::delta(&loss(&[one(1, 1, 1e12)]), 0.2, 0.1, LISTED).is_none());
     // Sums that reach further than an exponential of a double.
-    assert!(listed::delta(&loss(&[one(900, 1, 1.0)]), 0.2, 0.1).is_none());
+    assert!(listed::delta(&loss(&[one(900, 1, 1.0)]), 0.2, 0.1, LISTED).is_none());
     let half = smooth.scaled(2.0);
     assert_eq!((half.rho(), half.delta(1.0)), (0.25, Loss::smooth(0.25).delta(1.0)));
 }

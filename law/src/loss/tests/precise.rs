@@ -67,12 +67,16 @@ fn small_laws_in_256_bits() {
             let truth = delta(moved, *epsilon);
             let loss = loss(moved);
             let found = loss.delta(*epsilon);
-            let inverted = inverted::delta(&loss, *epsilon, LONG);
-            let listed = listed::delta(&loss, *epsilon, inverted.above).unwrap();
-            for bound in [found, inverted, listed] {
+            let inverted = inverted::delta(&loss, *epsilon, LONG, CLOSE);
+            let listed = listed::delta(&loss, *epsilon, inverted.above, LISTED).unwrap();
+            let rough = loss.rough(*epsilon);
+            for bound in [found, inverted, listed, rough] {
                 assert!(is_near(bound, truth), "{moved:?} {epsilon}: {bound:?} {truth:e}");
             }
             assert!(found.excess < CLOSE * found.above, "{moved:?} {epsilon}: {found:?} {truth:e}");
+            let some = [0.9, 1.0 - 1e-5, 1.0, 1.0 + 1e-7, 1.1].map(|part| part * found.above);
+            assert_eq!(some.map(|d| loss.within(*epsilon, d)), some.map(|d| found.above <= d));
+            assert!(rough.excess < ROUGH * rough.above, "{moved:?} {epsilon}: {rough:?} {truth:e}");
             tried += 1;
         }
     }
