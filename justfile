@@ -134,7 +134,7 @@ dist: page
 
 # The Python wheel with the pages inside, into dist/. It shares what is compiled with the command
 wheel: page
-    CARGO_TARGET_DIR=target maturin build --release --locked --features page,pyo3/extension-module --manifest-path python/Cargo.toml --out dist
+    maturin build --release --locked --features page,pyo3/extension-module --manifest-path python/Cargo.toml --out dist
 
 # The wheel's tests, in a virtual environment that has it and the data frames
 wheel-test: page

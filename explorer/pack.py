@@ -62,7 +62,8 @@ def wasm(crate):
     """The crate in the folder of this name, compiled."""
     environment, cargo, more = compiler()
     folder = REPO / crate
-    target = folder / "target"
+    # What both pages are made of is compiled once.
+    target = REPO / "target/pages"
     words = [*cargo, "build", "--release", "--locked", "--target", TARGET, "--target-dir", str(target), *more]
     print(" ".join(words), file=sys.stderr)
     subprocess.run(words, check=True, cwd=folder, env={**os.environ, **environment})

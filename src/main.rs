@@ -1,5 +1,15 @@
-//! The `margins` command: exit codes only, see [`margins::cli`].
+//! The `margins` command: see [`margins::cli`]. What is here is which pages a build has inside: not the library, so that it is the same with and without.
+
+use margins::cli::Pages;
+
+#[cfg(feature = "page")]
+const PAGES: Pages = Pages {
+    explorer: Some(include_str!("../explorer/page.html")),
+    studio: Some(include_str!("../studio/page.html")),
+};
+#[cfg(not(feature = "page"))]
+const PAGES: Pages = Pages { explorer: None, studio: None };
 
 fn main() -> std::process::ExitCode {
-    margins::cli::main()
+    margins::cli::main(PAGES)
 }

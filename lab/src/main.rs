@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     // Experiments that play the product run this program under its name.
     let words = std::env::args_os().skip(1);
     if std::env::args_os().nth(1).is_some_and(|word| word == experiment::asking::real::PRODUCT) {
-        return ExitCode::from(margins::cli::run(words.collect()));
+        return ExitCode::from(margins::cli::run(words.collect(), margins::cli::Pages::default()));
     }
     ExitCode::from(serve(std::env::args_os().collect(), |cli: Cli, watch| verb(cli.verb, watch)))
 }

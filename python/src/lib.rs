@@ -28,8 +28,17 @@ mod waiting;
 /// The extension module; `margins/__init__.py` shows what of it is for people.
 #[pyo3::pymodule]
 mod _margins {
+    use margins::cli::Pages;
     use pyo3::prelude::*;
     use std::ffi::OsString;
+
+    #[cfg(feature = "page")]
+    const PAGES: Pages = Pages {
+        explorer: Some(include_str!("../../explorer/page.html")),
+        studio: Some(include_str!("../../studio/page.html")),
+    };
+    #[cfg(not(feature = "page"))]
+    const PAGES: Pages = Pages { explorer: None, studio: None };
 
     #[pymodule_export]
     use super::answer::{Answer, Figure};
@@ -45,7 +54,7 @@ mod _margins {
     /// Runs the `margins` command and gives its exit code. The words begin with the command's own name.
     #[pyfunction]
     fn command(py: Python<'_>, words: Vec<OsString>) -> u8 {
-        py.detach(|| margins::cli::run(words))
+        py.detach(|| margins::cli::run(words, PAGES))
     }
 
     #[pymodule_init]

@@ -203,14 +203,23 @@ fn parse<C: Parser>(words: Vec<OsString>) -> C {
     })
 }
 
+/// The pages that a program has inside: of `margins page`, and of `margins studio`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Pages {
+    /// What `explorer/build` makes.
+    pub explorer: Option<&'static str>,
+    /// What `studio/build` makes.
+    pub studio: Option<&'static str>,
+}
+
 /// Runs the command and returns its exit code.
-pub fn main() -> ExitCode {
-    ExitCode::from(run(std::env::args_os().collect()))
+pub fn main(pages: Pages) -> ExitCode {
+    ExitCode::from(run(std::env::args_os().collect(), pages))
 }
 
 /// The same for a program that brings the command with it: `words` begin with the command's name.
-pub fn run(words: Vec<OsString>) -> u8 {
-    serve(with_verb(words), |cli: Cli, watch| verb(cli.verb, watch))
+pub fn run(words: Vec<OsString>, pages: Pages) -> u8 {
+    serve(with_verb(words), |cli: Cli, watch| verb(cli.verb, pages, watch))
 }
 
 /// Reads the words of a command, does what they say, and says how that ended: with its exit code. The work is watched: it shows how far it is, and Ctrl-C ends
@@ -240,7 +249,7 @@ pub fn serve<C: Parser>(words: Vec<OsString>, work: impl FnOnce(C, &Watch) -> Ou
     }
 }
 
-fn verb(verb: Verb, watch: &Watch) -> Outcome {
+fn verb(verb: Verb, pages: Pages, watch: &Watch) -> Outcome {
     match verb {
         Verb::Init(args) => init::run(&args, watch),
         Verb::Check(args) => check::run(&args, watch),
@@ -257,8 +266,8 @@ fn verb(verb: Verb, watch: &Watch) -> Outcome {
         Verb::Infer(args) => infer::run(&args),
         Verb::Export(args) => export::run(&args, watch),
         Verb::Records(args) => records::run(&args, watch),
-        Verb::Page(args) => page::run(&args, watch),
-        Verb::Studio(args) => studio::run(&args),
+        Verb::Page(args) => page::run(&args, pages.explorer, watch),
+        Verb::Studio(args) => studio::run(&args, pages.studio),
         Verb::Verify(args) => verify::run(&args, watch),
         Verb::Inspect(args) => inspect::run(&args),
         Verb::Ledger(args) => ledger::run(&args),

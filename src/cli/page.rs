@@ -1,6 +1,6 @@
 //! `margins page`: a page for an agency's site, with the release inside.
 //!
-//! The page is `explorer/`'s: the evaluator in WebAssembly and what people see. A build with the feature `page` has it inside; what is added
+//! The page is `explorer/`'s: the evaluator in WebAssembly and what people see. A program may have it inside; what is added
 //! here are bytes in base64, and a public key, which have no letters that mean anything to HTML.
 
 mod map;
@@ -45,12 +45,6 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// The page of this build.
-#[cfg(feature = "page")]
-const PAGE: Option<&str> = Some(include_str!("../../explorer/page.html"));
-#[cfg(not(feature = "page"))]
-const PAGE: Option<&str> = None;
-
 /// Where a release goes in the page.
 const SLOT: &str = r#"<script type="text/plain" id="inside">"#;
 
@@ -63,12 +57,12 @@ const MOST: u64 = 4 << 20;
 /// Areas are not longer than that.
 const MOST_GEOJSON: u64 = 64 << 20;
 
-pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
+pub(super) fn run(args: &Args, own: Option<&str>, watch: &Watch) -> Outcome {
     // A slip of the hand must not put a page in the place of a release or a key.
     if !is_page(&args.out) {
         return Err(Failure::Message("--out must name a page: its name ends with .html".into()));
     }
-    let page = page(args)?;
+    let page = page(args, own)?;
     let Some((before, after)) = page.split_once(SLOT).filter(|(_, after)| after.starts_with("</script>"))
     else {
         return Err(Failure::Message("that is no page of this program: it has no room for a release".into()));
@@ -135,8 +129,8 @@ fn mapped(before: &str, file: &Path, geojson: &Path) -> Result<String, Failure> 
 }
 
 /// The page without a release.
-fn page(args: &Args) -> Result<String, Failure> {
-    match (&args.explorer, PAGE) {
+fn page(args: &Args, own: Option<&str>) -> Result<String, Failure> {
+    match (&args.explorer, own) {
         (Some(path), _) => crate::files::text(path, MOST).map_err(|e| cannot("read", path, &e)),
         (None, Some(page)) => Ok(page.into()),
         (None, None) => Err(Failure::Message(

@@ -30,12 +30,6 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// The page of this build.
-#[cfg(feature = "page")]
-const PAGE: Option<&str> = Some(include_str!("../../studio/page.html"));
-#[cfg(not(feature = "page"))]
-const PAGE: Option<&str> = None;
-
 /// Where a spec goes in the page.
 const SLOT: &str = r#"<script type="application/json" id="inside">"#;
 
@@ -44,11 +38,11 @@ const MOST: u64 = 8 << 20;
 /// Nor are the files that a spec names, in a page.
 const MOST_FILES: usize = 64 << 20;
 
-pub(super) fn run(args: &Args) -> Outcome {
+pub(super) fn run(args: &Args, own: Option<&str>) -> Outcome {
     if !is_page(&args.out) {
         return Err(Failure::Message("--out must name a page: its name ends with .html".into()));
     }
-    let page = page(args)?;
+    let page = page(args, own)?;
     let Some((before, after)) = page.split_once(SLOT).filter(|(_, after)| after.starts_with("</script>"))
     else {
         return Err(Failure::Message("that is no studio of this program: it has no room for a spec".into()));
@@ -79,8 +73,8 @@ pub(super) fn run(args: &Args) -> Outcome {
 }
 
 /// The page without a spec.
-fn page(args: &Args) -> Result<String, Failure> {
-    match (&args.page, PAGE) {
+fn page(args: &Args, own: Option<&str>) -> Result<String, Failure> {
+    match (&args.page, own) {
         (Some(path), _) => crate::files::text(path, MOST).map_err(|e| cannot("read", path, &e)),
         (None, Some(page)) => Ok(page.into()),
         (None, None) => Err(Failure::Message(
@@ -148,7 +142,7 @@ mod tests {
             page: Some(at("page.html")),
             json: false,
         };
-        run(&args)?;
+        run(&args, None)?;
         Ok(std::fs::read_to_string(at("out.html")).unwrap())
     }
 

@@ -2,5 +2,5 @@
 
 fn main() -> std::process::ExitCode {
     let words = ["margins".into()].into_iter().chain(std::env::args_os().skip(1));
-    margins::cli::run(words.collect()).into()
+    margins::cli::run(words.collect(), margins::cli::Pages::default()).into()
 }
