@@ -131,7 +131,7 @@ fn honest_releases_with_hardly_any_noise_are_not_accused() {
         ("epsilon = 64", ""),
     ] {
         let spec = small(budget, rest);
-        for seed in 0..tries(3, 100) as u64 {
+        for seed in 0..tries(1, 100) as u64 {
             let found = audited(&spec, 100, 1e-3, 50 + seed);
             assert!(!found.refuted(), "{budget}: {found:?}");
         }
@@ -175,8 +175,9 @@ fn what_is_not_looked_at_is_not_said_to_be_found() {
 /// Releases that cost what an audit of the claim says that it would find are found, nine times out of ten.
 #[test]
 fn what_is_said_to_be_found_is_found() {
-    let runs = tries(8, 60);
-    for (key, budget, releases) in [("rho", "1/2", 120), ("epsilon", "1", 200), ("epsilon", "3", 400)] {
+    let (runs, budgets) = (tries(5, 60), tries(1, 3));
+    let all = [("rho", "1/2", 120), ("epsilon", "1", 200), ("epsilon", "3", 400)];
+    for (key, budget, releases) in all.into_iter().take(budgets) {
         let own = audited(&small(&format!("{key} = \"{budget}\""), ""), releases, 1e-3, 5);
         let cost = detected(&own);
         assert!(cost > own.claim && cost < 2.0 * own.claim, "{own:?}");

@@ -35,7 +35,10 @@ fn plans_that_spend_all_of_a_delta_are_not_accused() {
         ("epsilon = \"0.5\"\ndelta = \"0.2\"", "", tries(1000, 10_000)),
         ("epsilon = 4\ndelta = 1e-6", "", tries(1000, 20_000)),
         ("epsilon = 1\ndelta = 1e-6", changed, tries(400, 4000)),
-    ] {
+    ]
+    .into_iter()
+    .take(tries(1, 3))
+    {
         let found = audited(&spec(&row(&format!("{more}{budget}")), CELLS), releases, 1e-3, 31);
         holds(&found);
         assert!(found.bounds.iter().all(|b| b.what != "ε"), "{found:?}");
