@@ -476,3 +476,20 @@ impl Words {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three units of one person cost three times the ε, and nine times the ρ.
+    #[test]
+    fn units_of_units_cost_more() {
+        let of = |currency| {
+            let cost = Amount { amount: Rational::new(1, 2).unwrap(), currency };
+            charged(cost, 3).unwrap()
+        };
+        assert_eq!(of(Currency::Epsilon).amount, Rational::new(3, 2).unwrap());
+        assert_eq!(of(Currency::Rho).amount, Rational::new(9, 2).unwrap());
+        assert_eq!(of(Currency::Rho).currency, Currency::Rho);
+    }
+}
