@@ -11,5 +11,5 @@ const PAGES: Pages = Pages {
 const PAGES: Pages = Pages { explorer: None, studio: None };
 
 fn main() -> std::process::ExitCode {
-    margins::cli::main(PAGES)
+    margins::cli::run(std::env::args_os().collect(), PAGES).into()
 }

@@ -52,7 +52,6 @@ use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::Path;
-use std::process::ExitCode;
 
 /// Compiles a private dataset into signed statistical tables with exact margins of error.
 #[derive(Parser)]
@@ -212,12 +211,7 @@ pub struct Pages {
     pub studio: Option<&'static str>,
 }
 
-/// Runs the command and returns its exit code.
-pub fn main(pages: Pages) -> ExitCode {
-    ExitCode::from(run(std::env::args_os().collect(), pages))
-}
-
-/// The same for a program that brings the command with it: `words` begin with the command's name.
+/// Runs the command and returns its exit code, for every program that brings it with it: `words` begin with the command's name.
 pub fn run(words: Vec<OsString>, pages: Pages) -> u8 {
     serve(with_verb(words), |cli: Cli, watch| verb(cli.verb, pages, watch))
 }

@@ -102,7 +102,7 @@ fn more(request: &Request, look: Look, budget: (Rational, Rational)) -> Option<C
 
 /// One close to what continuous noise allows.
 fn near(request: &Request, (epsilon, delta): (Rational, Rational)) -> Option<Choice> {
-    let (e, d, goal) = (epsilon.to_f64(), delta.to_f64(), Losses::goal(delta));
+    let (e, d) = (epsilon.to_f64(), delta.to_f64());
     let limit = smooth(e, d)?;
     let mut rho = limit * (1.0 - BELOW);
     let mut proved = None;
@@ -112,7 +112,7 @@ fn near(request: &Request, (epsilon, delta): (Rational, Rational)) -> Option<Cho
         let choice = choose(&larger, Look::Needed).ok()?;
         let losses = choice.losses(&larger.over(choice.planned.plan.measure).cube).ok()?;
         if losses.within(epsilon, delta) {
-            let spare = losses.rough(e) < MUCH_LEFT * goal;
+            let spare = losses.fits(e, MUCH_LEFT * d);
             let next = spare.then(|| largest(losses, rho, (e, d), 1)).flatten();
             let next = next.filter(|next| *next > rho * (1.0 + 1e-6) && rho <= limit);
             proved = Some(choice);
@@ -152,10 +152,9 @@ fn further(
         None => losses(request, begin)?,
     };
     let (e, d) = (epsilon.to_f64(), delta.to_f64());
-    let rough = |times: f64| own.scaled(1.0 / times).rough(e);
     let is_smooth = |times: &f64| {
-        let smooth = Loss::smooth(rho * times).delta(e).above;
-        (rough(*times) - smooth).abs() <= SMOOTH * smooth
+        let (own, smooth) = (own.scaled(1.0 / times), Loss::smooth(rho * times).delta(e).above);
+        own.fits(e, smooth * (1.0 + SMOOTH)) && !own.fits(e, smooth * (1.0 - SMOOTH))
     };
     if PROBES.iter().all(is_smooth) {
         return None;

@@ -169,11 +169,6 @@ impl Losses {
         self.0.iter().map(|loss| loss.delta(epsilon).above).fold(0.0, f64::max)
     }
 
-    /// [`Losses::delta`], or up to a thousandth more: to search by.
-    pub fn rough(&self, epsilon: f64) -> f64 {
-        self.0.iter().map(|loss| loss.rough(epsilon).above).fold(0.0, f64::max)
-    }
-
     /// Whether δ at this ε is no more than that, for certain.
     pub fn within(&self, epsilon: Rational, delta: Rational) -> bool {
         self.fits(epsilon.to_f64() * (1.0 - HAIR), Losses::goal(delta))
@@ -185,7 +180,7 @@ impl Losses {
     }
 
     /// A double that is no more than this δ.
-    pub fn goal(delta: Rational) -> f64 {
+    fn goal(delta: Rational) -> f64 {
         delta.to_f64() * (1.0 - HAIR)
     }
 

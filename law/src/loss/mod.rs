@@ -133,7 +133,7 @@ impl Loss {
     }
 
     /// δ at this ε, and as a rule a thousandth more at the most: many times as quick.
-    pub fn rough(&self, epsilon: f64) -> Delta {
+    fn rough(&self, epsilon: f64) -> Delta {
         self.bound(epsilon, ROUGH, FEW_STEPS, FEW_LISTED)
     }
 
