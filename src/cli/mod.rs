@@ -211,7 +211,7 @@ pub struct Pages {
     pub studio: Option<&'static str>,
 }
 
-/// Runs the command and returns its exit code, for every program that brings it with it: `words` begin with the command's name.
+/// Runs the command, in every program that has it, and returns its exit code: `words` begin with the command's name.
 pub fn run(words: Vec<OsString>, pages: Pages) -> u8 {
     serve(with_verb(words), |cli: Cli, watch| verb(cli.verb, pages, watch))
 }

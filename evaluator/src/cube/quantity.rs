@@ -321,10 +321,9 @@ impl Quantity {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn income() -> Quantity {
+impl Quantity {
+    /// One for tests: up to 200 000 euros in hundreds, measured from the middle, that every row has.
+    pub(crate) fn income() -> Quantity {
         Quantity {
             name: "income".into(),
             low: 0,
@@ -338,10 +337,15 @@ mod tests {
             description: None,
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
 
     #[test]
     fn the_middle_is_half_as_far() {
-        let q = income();
+        let q = Quantity::income();
         assert!(q.check().is_ok());
         assert_eq!((q.reach(), q.origin(), q.grain()), (2000, 100_000.0, 50.0));
         // Every value that rows may have is told by its steps from the middle.
@@ -354,11 +358,11 @@ mod tests {
         }
         let quarter = Rational::new(1, 4).unwrap();
         assert_eq!(q.stakes().unwrap(), (quarter, quarter));
-        let even = Quantity { low: -300, high: 300, step: 3, ..income() };
+        let even = Quantity { low: -300, high: 300, step: 3, ..Quantity::income() };
         assert_eq!((even.reach(), even.needs_count()), (200, false));
         assert_eq!(even.stakes().unwrap(), (Rational::ZERO, Rational::ONE));
         // From zero one row is as far away as the end that is further, and no count is needed.
-        let zero = |low, high| Quantity { low, high, from: MeasuredFrom::Zero, ..income() };
+        let zero = |low, high| Quantity { low, high, from: MeasuredFrom::Zero, ..Quantity::income() };
         assert_eq!(
             [zero(0, 200_000), zero(-300_000, 100), zero(500, 600)].map(|q| q.reach()),
             [2000, 3000, 6]
@@ -373,7 +377,7 @@ mod tests {
     #[test]
     fn what_is_none() {
         let with = |change: &dyn Fn(&mut Quantity)| {
-            let mut q = income();
+            let mut q = Quantity::income();
             change(&mut q);
             q.check().is_err()
         };

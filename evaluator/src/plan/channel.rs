@@ -198,25 +198,14 @@ impl Channel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cube::{MeasuredFrom, Weighing};
+    use crate::cube::MeasuredFrom;
 
     /// Of values between 100 and 300, measured from 200, the number of rows is worth (400/600)², and a sum (200/600)².
     #[test]
     fn rows_with_a_value_weigh_what_sums_want_of_them() {
         let two = Rational::whole(2);
         let tables = [Table::new(Cuboid::total(), two)];
-        let mut quantity = Quantity {
-            name: "income".into(),
-            low: 100,
-            high: 300,
-            step: 10,
-            places: 0,
-            missing: NoValue::Skip,
-            weighing: Weighing::Plain,
-            from: MeasuredFrom::Middle,
-            unit: None,
-            description: None,
-        };
+        let mut quantity = Quantity { low: 100, high: 300, missing: NoValue::Skip, ..Quantity::income() };
         let weights = |quantity: &Quantity| {
             let all = subjects(&Arc::new(quantity.clone()), &tables, true);
             all.iter().map(|(_, tables)| tables[0].weight).collect::<Vec<_>>()

@@ -137,10 +137,10 @@ impl Loss {
         self.bound(epsilon, ROUGH, FEW_STEPS, FEW_LISTED)
     }
 
-    /// Whether δ at this ε is no more than that, for certain: what [`Loss::delta`] finds, but it is asked only where [`Loss::rough`] cannot tell.
+    /// Whether δ at this ε is no more than that, for certain: what [`Loss::delta`] says, which is asked only where a rough bound does not tell what that will be.
     pub fn within(&self, epsilon: f64, delta: f64) -> bool {
-        let rough = self.rough(epsilon);
-        rough.above <= delta || rough.above - rough.excess <= delta && self.delta(epsilon).above <= delta
+        let Delta { above, excess } = self.rough(epsilon);
+        above * (1.0 + 2.0 * CLOSE) <= delta || above - excess <= delta && self.delta(epsilon).above <= delta
     }
 
     /// One so close, by so many steps of inversion, then by a list of no more products, and then by inversion for as long as it takes.
@@ -169,11 +169,10 @@ impl Loss {
     /// The least ε with at most this δ, rounded up: δ at what is returned has been found to be no more. `None` where there is none that
     /// doubles reach.
     pub fn epsilon(&self, delta: f64) -> Option<f64> {
-        let within = |epsilon: f64| self.delta(epsilon).above <= delta;
         if !(delta > 0.0) {
             return None;
         }
-        if within(0.0) {
+        if self.within(0.0, delta) {
             return Some(0.0);
         }
         let ln = |epsilon: f64| libm::log(self.delta(epsilon).above / delta);

@@ -1,7 +1,7 @@
 //! Against vectors written out: cell by cell, integer by integer.
 
 use super::*;
-use crate::cube::{Categories, Cube, Cuboid, Dimension, MeasuredFrom, NoValue, Quantity, Weighing};
+use crate::cube::{Categories, Cube, Cuboid, Dimension, NoValue, Quantity};
 use crate::exact::Rational;
 use crate::plan::block::component_scale;
 use crate::plan::{BudgetRule, Channel, Measure, Measurement, NodeWeights, Telling, cost};
@@ -192,18 +192,7 @@ fn columns_of_a_basis_are_kinds_of_cells() {
 
 /// A number of four steps, of which rows may have none: what is told of it with its squares, and of the rows beyond its ends.
 fn number() -> Arc<Quantity> {
-    Arc::new(Quantity {
-        name: "pay".into(),
-        low: 0,
-        high: 400,
-        step: 100,
-        places: 0,
-        missing: NoValue::Skip,
-        weighing: Weighing::Plain,
-        from: MeasuredFrom::Middle,
-        unit: None,
-        description: None,
-    })
+    Arc::new(Quantity { high: 400, missing: NoValue::Skip, ..Quantity::income() })
 }
 
 /// A plan of rows and of a number, with these scales.
