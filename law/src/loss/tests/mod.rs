@@ -135,6 +135,9 @@ fn two_ways_to_one_law() {
             inverted.above >= listed.above - listed.excess,
             "{some:?} {epsilon}: {inverted:?} {listed:?}"
         );
+        // What is found to be within is what the closest bound says, to eight digits.
+        let (found, hair) = (loss.delta(epsilon).above, 1.0 - 1e-8);
+        assert!(loss.within(epsilon, found) && !loss.within(epsilon, found * hair), "{some:?} {epsilon}");
         let rough = loss.rough(epsilon);
         assert!(
             rough.above >= listed.above - listed.excess && listed.above >= rough.above - rough.excess,
