@@ -61,13 +61,11 @@ def compiler():
 def wasm(crate):
     """The crate in the folder of this name, compiled."""
     environment, cargo, more = compiler()
-    folder = REPO / crate
-    # What both pages are made of is compiled once.
-    target = REPO / "target/pages"
-    words = [*cargo, "build", "--release", "--locked", "--target", TARGET, "--target-dir", str(target), *more]
+    words = [*cargo, "build", "--profile", crate, "--locked", "--target", TARGET, "-p", f"margins-{crate}", *more]
     print(" ".join(words), file=sys.stderr)
-    subprocess.run(words, check=True, cwd=folder, env={**os.environ, **environment})
-    return (target / TARGET / f"release/margins_{crate}.wasm").read_bytes()
+    subprocess.run(words, check=True, cwd=REPO, env={**os.environ, **environment})
+    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", REPO / "target"))
+    return (REPO / target / TARGET / crate / f"margins_{crate}.wasm").read_bytes()
 
 
 def hashed(text):
