@@ -153,8 +153,14 @@ fn inside(item: &mut Item, path: &[Step], value: Option<Value>) -> Option<()> {
         },
         Item::Value(Value::Array(list)) => match (rest.is_empty(), value) {
             (true, None) => (*at < list.len()).then(|| _ = list.remove(*at)),
-            (true, Some(value)) if *at == list.len() => Some(list.push(value)),
-            (true, Some(value)) => Some(put(list.get_mut(*at)?, value)),
+            (true, Some(value)) if *at == list.len() => {
+                list.push(value);
+                Some(())
+            }
+            (true, Some(value)) => {
+                put(list.get_mut(*at)?, value);
+                Some(())
+            }
             (false, value) => change(list.get_mut(*at)?.as_inline_table_mut()?, rest, value),
         },
         _ => None,
