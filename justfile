@@ -83,13 +83,13 @@ bench-peers rows="10000000":
     target/peers/bin/python benches/peers/amounts.py --margins target/release/margins --opendp target/peers-opendp/bin/python \
         --diffprivlib target/peers-diffprivlib/bin/python --out docs/performance.md
     target/peers/bin/python benches/peers/summed.py --margins target/release/margins --rows {{rows}} --folder target/peers/files --out docs/performance.md
-    target/peers/bin/python benches/peers/adult.py --margins target/release/margins --data "${ADULT:-adult14.csv}" --out docs/performance.md
+    target/peers/bin/python benches/peers/adult.py --margins target/release/margins --data "${ADULT:-adult14.csv}" --releases 200 --out docs/performance.md
     test -d target/mbi || git clone --quiet https://github.com/ryan112358/mbi target/mbi
     git -C target/mbi checkout --quiet 361705d7f05f8c0ac4d5b3640e688eb4f692346e
     test -d target/peers-mbi || python3 -m venv target/peers-mbi
     target/peers-mbi/bin/pip install --quiet ./target/mbi "jax==0.10.2" pandas matplotlib
     target/peers/bin/python benches/peers/records.py --margins target/release/margins --data "${PUBLIC:-target/public}" --mbi target/mbi \
-        --python target/peers-mbi/bin/python --folder target/peers/files --out docs/performance.md
+        --python target/peers-mbi/bin/python --folder target/peers/files --seeds 1 --minutes 35 --out docs/performance.md
     target/peers/bin/python benches/peers/drawing.py --margins target/release/margins --data "${PUBLIC:-target/public}" --folder target/peers/files --out docs/performance.md
     python3 benches/peers/keep.py docs/performance.md benches/peers/newest.json
 
