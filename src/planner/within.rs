@@ -9,7 +9,7 @@
 use super::answering::best;
 use super::choice::choose;
 use super::chosen::{Choice, Look};
-use super::planned::{PlanError, Planned};
+use super::planned::{Candidate, PlanError, Planned};
 use super::request::Request;
 use crate::cube::Frame;
 use crate::exact::Rational;
@@ -45,9 +45,45 @@ pub(crate) fn choose_within(
     look: Look,
     budget: (Rational, Rational),
 ) -> Result<Choice, PlanError> {
-    match more(&Request { with_law: true, ..request.clone() }, look, budget) {
-        Some(proved) => Ok(proved),
+    let found = match more(&Request { with_law: true, ..request.clone() }, look, budget) {
+        Some(proved) => Ok(beside(request, look, proved)),
         None => choose(request, look),
+    };
+    // One that was stopped on its way has not looked everywhere.
+    if request.watch.is_stopped() { Err(PlanError::Stopped) } else { found }
+}
+
+/// What was proved, or what has no law where that is better at the conversion's ρ: weights where groups differ in size, and rows for all that is asked together.
+fn beside(request: &Request, look: Look, mut proved: Choice) -> Choice {
+    let plan = &proved.planned.plan;
+    let is_alike = Frame::new(&request.over(plan.measure).cube, &plan.levels).is_balanced()
+        && !request.weighs_cells()
+        && request.workload.iter().all(|t| t.asks.is_cells());
+    if is_alike {
+        return proved;
+    }
+    let Ok(others) = choose(request, look) else { return proved };
+    let mut candidates = proved.candidates.clone();
+    let score = |c: &Candidate| c.outcome.as_ref().map_or(f64::INFINITY, |planned| planned.score(request));
+    for other in others.candidates {
+        match candidates.iter_mut().find(|c| (c.measure, c.budgets) == (other.measure, other.budgets)) {
+            Some(own) if score(&other) < score(own) => *own = other,
+            Some(_) => {}
+            None => candidates.push(other),
+        }
+    }
+    let wanted = candidates.iter().enumerate().filter(|(_, c)| c.is_wanted(request));
+    let chosen =
+        best(request, wanted).and_then(|i| Some((i, candidates.get(i)?.outcome.as_ref().ok()?.clone())));
+    match chosen {
+        Some((chosen, planned)) if planned.plan != proved.planned.plan => {
+            Choice::new(planned, candidates, chosen)
+        }
+        Some((chosen, _)) => {
+            (proved.candidates, proved.chosen) = (candidates, chosen);
+            proved
+        }
+        None => proved,
     }
 }
 
@@ -58,9 +94,9 @@ fn more(request: &Request, look: Look, budget: (Rational, Rational)) -> Option<C
     if !plain || request.noise.is_pure() {
         return None;
     }
-    let near = near(request, budget);
-    let is_near = near.is_some();
-    let mut first = near.or_else(|| choose(request, Look::Needed).ok())?;
+    let close = near(request, budget);
+    let is_near = close.is_some();
+    let mut first = close.or_else(|| choose(request, Look::Needed).ok())?;
     let (mut candidates, mut chosen) = match look {
         Look::Needed => (first.candidates.clone(), first.chosen),
         Look::Everywhere => {
@@ -71,33 +107,54 @@ fn more(request: &Request, look: Look, budget: (Rational, Rational)) -> Option<C
     };
     // The laws of what has more than the ρ that all had, by number.
     let mut moved: BTreeMap<usize, Losses> = BTreeMap::new();
+    let own = |c: &Candidate| Request { measure: Some(c.measure), budgets: c.budgets, ..request.clone() };
+    // What its law does not allow is planned as it is by its name.
+    let by_name = |c: &Candidate| {
+        let found = near(&own(c), budget);
+        let found = found.map_or_else(|| choose(&Request { with_law: false, ..own(c) }, Look::Needed), Ok);
+        found.map(|choice| choice.planned)
+    };
+    let mut is_changed = false;
     for (at, candidate) in candidates.iter_mut().enumerate() {
         let Ok(planned) = &candidate.outcome else { continue };
-        let own = Request { measure: Some(candidate.measure), budgets: candidate.budgets, ..request.clone() };
         let known = (planned.plan == first.planned.plan).then_some(&first);
-        if let Some((planned, losses)) = further(&own, planned, known, budget) {
+        if let Some((planned, losses)) = further(&own(candidate), planned, known, budget) {
             candidate.outcome = Ok(planned);
             moved.insert(at, losses);
+        } else if look == Look::Everywhere && known.is_none() && !is_allowed(request, planned, budget) {
+            candidate.outcome = by_name(candidate);
+            is_changed = true;
         }
     }
-    if !moved.is_empty() {
-        chosen = best(request, candidates.iter().enumerate().filter(|(_, c)| c.is_wanted(request)))?;
+    is_changed |= !moved.is_empty();
+    loop {
+        if is_changed {
+            chosen = best(request, candidates.iter().enumerate().filter(|(_, c)| c.is_wanted(request)))?;
+        }
+        let planned = candidates.get(chosen)?.outcome.as_ref().ok()?.clone();
+        if let Some(losses) = moved.remove(&chosen) {
+            return Some(Choice::new(planned, candidates, chosen).with(losses));
+        }
+        if !is_near && !is_changed {
+            return None;
+        }
+        if planned.plan == first.planned.plan {
+            (first.planned, first.candidates, first.chosen) = (planned, candidates, chosen);
+            return Some(first);
+        }
+        if is_allowed(request, &planned, budget) {
+            return Some(Choice::new(planned, candidates, chosen));
+        }
+        let candidate = candidates.get_mut(chosen)?;
+        candidate.outcome = by_name(candidate);
+        is_changed = true;
     }
-    let planned = candidates.get(chosen)?.outcome.as_ref().ok()?.clone();
-    if let Some(losses) = moved.remove(&chosen) {
-        return Some(Choice::new(planned, candidates, chosen).with(losses));
-    }
-    if !is_near && moved.is_empty() {
-        return None;
-    }
-    if planned.plan == first.planned.plan {
-        (first.planned, first.candidates, first.chosen) = (planned, candidates, chosen);
-        return Some(first);
-    }
-    // What costs no more than the conversion's ρ needs no law.
-    let is_proved = planned.cost.total <= request.budget
-        || losses(request, &planned).is_some_and(|losses| losses.within(budget.0, budget.1));
-    is_proved.then(|| Choice::new(planned, candidates, chosen))
+}
+
+/// Whether a plan's own law is within the budget. What costs no more than the conversion's ρ needs none.
+fn is_allowed(request: &Request, planned: &Planned, (epsilon, delta): (Rational, Rational)) -> bool {
+    planned.cost.total <= request.budget
+        || losses(request, planned).is_some_and(|losses| losses.within(epsilon, delta))
 }
 
 /// One close to what continuous noise allows.
@@ -109,8 +166,8 @@ fn near(request: &Request, (epsilon, delta): (Rational, Rational)) -> Option<Cho
     for _ in 0..MOST_PLANS {
         let Some(budget) = convert::down(rho).filter(|budget| *budget > request.budget) else { break };
         let larger = Request { budget, ..request.clone() };
-        let choice = choose(&larger, Look::Needed).ok()?;
-        let losses = choice.losses(&larger.over(choice.planned.plan.measure).cube).ok()?;
+        let Ok(choice) = choose(&larger, Look::Needed) else { break };
+        let Ok(losses) = choice.losses(&larger.over(choice.planned.plan.measure).cube) else { break };
         if losses.within(epsilon, delta) {
             let spare = losses.fits(e, MUCH_LEFT * d);
             let next = spare.then(|| largest(losses, rho, (e, d), 1)).flatten();
@@ -206,7 +263,7 @@ fn looked_at(plan: &Plan, rho: f64, epsilon: f64) -> Vec<f64> {
     }
     values.sort_by(|a, b| b.total_cmp(a));
     let at_values = values.into_iter().map(|value| epsilon / value * (1.0 - BELOW)).take(MOST_LOOKS);
-    let grid = (1..=FAR).map(|k| (1.0 + APART).powi(k));
+    let grid = (1..=FAR).map(|k| libm::pow(1.0 + APART, f64::from(k)));
     let mut all: Vec<f64> = at_values.chain(grid).filter(|times| *times > 1.0 + 1e-6).collect();
     all.sort_by(|a, b| b.total_cmp(a));
     all.dedup_by(|b, a| *b > *a * (1.0 - 1e-9));
@@ -250,7 +307,7 @@ fn smooth(epsilon: f64, delta: f64) -> Option<f64> {
 /// Along the way from a plan's ρ up or down, by scaling its noises: the furthest up that is within, or the first down. `None` where there is none.
 fn largest(losses: &Losses, rho: f64, (epsilon, delta): (f64, f64), way: i32) -> Option<f64> {
     let within = |times: f64| losses.scaled(1.0 / times).fits(epsilon, delta * (1.0 - 1e-6));
-    let times = |step: i32| (1.0 + APART).powi(way * step);
+    let times = |step: i32| libm::pow(1.0 + APART, f64::from(way * step));
     let mut steps = 1..=STEPS;
     let mut good = if way > 0 {
         // Not the first that fails: δ may fall again.

@@ -351,6 +351,15 @@ impl Axis {
         (Axis { rungs }, lumps)
     }
 
+    /// For each node of a rung of a [pruned](Axis::prune) axis how often its value is there in the sum of what it stands for: each has its share of the value above, and
+    /// nothing of its own where it stands for several, who may hang from nodes of different sizes.
+    pub(crate) fn times(&self, rung: usize) -> Vec<f64> {
+        let under = |above: Vec<f64>, rung: &Rung| {
+            rung.parent.iter().zip(&rung.copies).map(|(&p, &n)| above[p as usize] * f64::from(n)).collect()
+        };
+        self.rungs[1..=rung].iter().fold(vec![1.0], under)
+    }
+
     /// The axis with nothing lumped, in the form of [`Axis::lump`].
     pub(crate) fn apart(&self) -> (Axis, Vec<Vec<u32>>) {
         (self.clone(), self.rungs.iter().map(|r| (0..r.len() as u32).collect()).collect())

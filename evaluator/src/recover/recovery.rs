@@ -237,8 +237,8 @@ impl<S: Source> Recovery<S> {
         self.zeros.table(self, cuboid, table)
     }
 
-    /// The same on a frame of which some axes are pruned, from what is beside the nodes that are told apart; for each node that stands for others the
-    /// mean of these. `None` where that is not enough: what is known exactly, or to be empty, weighs on everything.
+    /// The same on a frame of which some axes are pruned, from what is beside the nodes that are told apart; for each node that stands for others what
+    /// one has whose groups are as the first's: see [`Axis::times`]. `None` where that is not enough: what is known exactly, or to be empty, weighs on everything.
     pub(crate) fn near(&self, near: &Frame, cuboid: &Cuboid) -> Result<Option<Vec<f64>>, RecoverError> {
         self.check_held(cuboid)?;
         if self.constrained() || !self.plan().exact.is_empty() {

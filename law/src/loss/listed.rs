@@ -12,6 +12,8 @@ const MOST: usize = 1 << 16;
 const CUT: f64 = 1e-14;
 /// Four units in the last place.
 const UNIT: f64 = 1.0 / (1u64 << 50) as f64;
+/// A mass of which so many terms were added up is within what its factors' errors have beside them.
+const FEW: f64 = 1024.0;
 
 /// Masses at −r, …, r, and how much more there may be beyond.
 #[derive(Clone)]
@@ -26,7 +28,7 @@ pub(super) fn delta(loss: &Loss, epsilon: f64, above: f64, products: usize) -> O
     if loss.smooth > 0.0 || noises > MOST as f64 {
         return None;
     }
-    let mut list = List { each: CUT * above / noises, work: products };
+    let mut list = List { each: CUT * above / noises, work: products, terms: 0.0 };
     let mut lattices: Vec<(f64, Masses)> = Vec::new();
     let mut parts = loss.parts.clone();
     parts.sort_by(|a, b| a.variance.total_cmp(&b.variance));
@@ -54,8 +56,8 @@ pub(super) fn delta(loss: &Loss, epsilon: f64, above: f64, products: usize) -> O
     }
     let hair = UNIT * 16.0 * (size + loss.rho() * loss.parts.len() as f64);
     let (sum, beyond) = walk(&first, &second, epsilon - loss.rho() - hair);
-    // A mass is a product of as many factors as there are noises, each an exponential, added up a few thousand times.
-    let relative = UNIT * (64.0 * noises + size * 64.0 + 256.0);
+    // A mass is a product of as many factors as there are noises, each an exponential, added up as often as there are terms.
+    let relative = UNIT * (64.0 * noises + size * 64.0 + 256.0 + 0.125 * (list.terms - FEW).max(0.0));
     let error = relative * sum + UNIT * (first.len() + second.len() + 64) as f64 * beyond;
     let lost = lost * (1.0 + 1e-9);
     Some(bounded(sum + error + lost, 2.0 * error + lost + 2.0 * hair * beyond))
@@ -86,6 +88,8 @@ struct List {
     each: f64,
     /// The products that are left.
     work: usize,
+    /// No less than the terms that a mass is added up of.
+    terms: f64,
 }
 
 impl List {
@@ -113,13 +117,14 @@ impl List {
     }
 
     /// One noise: `P(|z| > r) ≤ 2e^{−(r+1)²/2s²}`.
-    fn one(&self, variance: f64) -> Option<Masses> {
+    fn one(&mut self, variance: f64) -> Option<Masses> {
         let reach = libm::ceil(libm::sqrt(2.0 * variance * -libm::log(0.25 * self.each)));
         if !(reach < MOST as f64) {
             return None;
         }
         let half: Vec<f64> =
             (0..=reach as u64).map(|k| libm::exp(-((k * k) as f64) / (2.0 * variance))).collect();
+        self.terms += reach;
         let total = half.iter().skip(1).rev().sum::<f64>() * 2.0 + 1.0;
         let masses = half.iter().skip(1).rev().chain(&half).map(|m| m / total).collect();
         Some(Masses { masses, lost: 0.5 * self.each })
@@ -132,6 +137,7 @@ impl List {
         if length > MOST {
             return None;
         }
+        self.terms += a.masses.len().min(b.masses.len()) as f64;
         let mut masses = vec![0.0; length];
         for (i, x) in b.masses.iter().enumerate() {
             let row = &mut masses[i * by..i * by + a.masses.len()];

@@ -72,6 +72,11 @@ pub struct Delta {
     pub excess: f64,
 }
 
+impl Delta {
+    /// δ is no more than 1.
+    const UNKNOWN: Delta = Delta { above: 1.0, excess: 1.0 };
+}
+
 /// With this little of itself in excess a bound is as good as exact, and with this it is good enough to search by.
 const CLOSE: f64 = 1e-6;
 const ROUGH: f64 = 1e-3;
@@ -146,7 +151,7 @@ impl Loss {
     /// One so close, by so many steps of inversion, then by a list of no more products, and then by inversion for as long as it takes.
     fn bound(&self, epsilon: f64, close: f64, steps: usize, products: usize) -> Delta {
         if epsilon.is_nan() || !self.spread.is_finite() {
-            return Delta { above: 1.0, excess: 1.0 };
+            return Delta::UNKNOWN;
         }
         if self.spread == 0.0 {
             return Delta { above: 0.0, excess: 0.0 };
@@ -219,13 +224,13 @@ impl Loss {
     }
 }
 
-/// Bounds in one order: no less than 0, no more than 1, and not a number is 1.
+/// Bounds in one order: no less than 0, no more than 1, and what is not a number is 1.
 fn bounded(above: f64, excess: f64) -> Delta {
-    if above <= 1.0 {
+    if above <= 1.0 && excess >= 0.0 {
         // What underflows is not nothing.
         let above = above.max(f64::MIN_POSITIVE);
-        Delta { above, excess: excess.clamp(0.0, above) }
+        Delta { above, excess: excess.min(above) }
     } else {
-        Delta { above: 1.0, excess: 1.0 }
+        Delta::UNKNOWN
     }
 }

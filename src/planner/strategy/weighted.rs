@@ -49,10 +49,10 @@ const MOST_DENSE: f64 = 512.0;
 /// And for so many where each weighs by itself: then all dimensions are dense.
 const MOST_APART: f64 = 512.0;
 
-/// What is measured with weights, beside levels that are told in other ways; nothing where all groups of the others are alike.
+/// What is measured with weights, beside levels that are told in other ways; nothing where all groups of the others are alike, nor where laws are wanted.
 pub(super) fn measure(ask: &Ask, beside: &Told) -> Result<Option<Vec<Measured>>, NotApplicable> {
     let dimensions = dimensions(ask, beside);
-    if dimensions.is_empty() {
+    if dimensions.is_empty() || ask.request.with_law {
         return Ok(None);
     }
     refusal(ask, &dimensions)?;

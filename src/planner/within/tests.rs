@@ -117,6 +117,14 @@ fn auto_is_as_good_as_every_strategy_by_name() {
             }
             let wide = choose(None, Look::Everywhere).unwrap();
             assert_eq!(wide.planned.plan, auto.planned.plan, "{sizes:?} {epsilon} {delta}");
+            // Nothing is compared that may not be.
+            let plans = wide.candidates.iter().filter_map(|c| Some((c.measure, c.outcome.as_ref().ok()?)));
+            for (measure, planned) in plans {
+                assert!(
+                    is_allowed(&request, planned, budget(epsilon, delta)),
+                    "{sizes:?} {epsilon} {delta} {measure:?}"
+                );
+            }
             moved += usize::from(budgets.iter().any(|b| b.to_f64() > 1.5 * budgets[0].to_f64()));
             moved += usize::from(budgets.iter().any(|b| b.to_f64() < budgets[0].to_f64() / 1.5));
         }
@@ -138,4 +146,36 @@ fn who_has_no_law_has_the_conversion() {
         let choice = choose_within(&request, Look::Needed, budget("1", "1e-9")).unwrap();
         assert_eq!(choice.planned.plan.budget, request.budget);
     }
+}
+
+/// Weights of nodes have no law; even shares have one, and more ρ. Whichever of the two is better is taken.
+#[test]
+fn groups_of_unequal_size_have_weights_or_a_law() {
+    let (mut lawful, mut weighted) = (0, 0);
+    for sizes in [&[3, 4][..], &[1, 12], &[1, 2, 9], &[5, 6, 7]] {
+        for (epsilon, delta) in [("1", "1e-9"), ("1", "1e-6"), ("10", "1e-9")] {
+            let rows =
+                sizes.iter().enumerate().flat_map(|(g, n)| (0..*n).map(move |i| format!("a{g}-{i},g{g}\n")));
+            let list = format!("area,group\n{}", rows.collect::<String>());
+            let text = format!(
+                "name = \"m\"\ntitle = \"M\"\n[privacy]\nunit = \"row\"\n{}\n[[dimension]]\nname = \"area\"\nhierarchy = \"h.csv\"\n\
+                [[table]]\nof = [\"area\"]\n[[table]]\nof = [\"area.group\"]\n",
+                spec_of(epsilon, delta)
+            );
+            let read = |_: &str| Ok(list.clone().into_bytes());
+            let request = crate::spec::parse(&text, Path::new("m.toml"), read).unwrap().request().unwrap();
+            let request = Request { measure: Some(crate::plan::Measure::Residual), ..request };
+            let of = budget(epsilon, delta);
+            let found = choose_within(&request, Look::Needed, of).unwrap();
+            let own = losses(&request, &found.planned);
+            assert!(is_allowed(&request, &found.planned, of), "{sizes:?} {epsilon} {delta}");
+            let weights = choose(&request, Look::Needed).unwrap().planned;
+            let law = near(&Request { with_law: true, ..request.clone() }, of).unwrap().planned;
+            let least = weights.score(&request).min(law.score(&request));
+            assert_eq!(found.planned.score(&request), least, "{sizes:?} {epsilon} {delta}");
+            lawful += usize::from(own.is_some());
+            weighted += usize::from(own.is_none());
+        }
+    }
+    assert!(lawful > 2 && weighted > 2, "{lawful} {weighted}");
 }

@@ -228,3 +228,24 @@ fn what_is_no_noise_has_no_loss() {
     // Kinds that are alike are one.
     assert_eq!(loss(&[one(1, 2, 3.0), one(1, 1, 3.0)]).parts.len(), 1);
 }
+
+/// A noise so faint is 0, and the loss what its ρ and the other noises make of it.
+#[test]
+fn beside_noise_that_hides_nothing_the_others_still_count() {
+    for others in [one(1, 1250, 10.0), one(1, 47, 0.5), one(2, 3, 7.0)] {
+        for variance in [1e-9, 1.6e-4, 1.7e-4, 3.2e-4, 1.0 / 1025.0, 1.0 / 1023.0, 0.002] {
+            let [rest, both] = [loss(&[others]), loss(&[one(1, 1, variance), others])];
+            for far in [0.5, 3.0, 8.0] {
+                let x = rest.rho() + far * libm::sqrt(2.0 * rest.rho());
+                let truth = rest.delta(x);
+                let found = both.delta(x + 0.5 / variance);
+                // Its own outcomes beside 0 are less likely than 1e-100; that ρ has few digits behind the point.
+                let least = (truth.above - truth.excess) * (1.0 - 1e-6);
+                assert!(found.above >= least, "{others:?} {variance}: {found:?} {truth:?}");
+                let is_known = found.above < 1.0;
+                assert_eq!(is_known, variance > 1.0 / 1024.0, "{others:?} {variance}: {found:?} {truth:?}");
+                assert!(!is_known || found.above <= truth.above * (1.0 + 1e-6) + found.excess);
+            }
+        }
+    }
+}

@@ -20,6 +20,8 @@ pub(super) struct Reach {
     pub(super) group: Option<usize>,
     /// For each node the group it belongs to (0 without grouping).
     pub(super) group_of: Vec<u32>,
+    /// For each node which of all it is, where these are not all: sums go along in that order.
+    pub(super) nodes: Vec<u32>,
 }
 
 /// One aggregate: a table and what to add up of it.
@@ -37,7 +39,12 @@ impl<'a> Part<'a> {
                 Some(i) => few.place(i, group).map_or(NOBODYS, |at| at as u32),
                 None => group,
             };
-            Reach { class_of: r.class_of.clone(), group_of: r.group_of.iter().map(number).collect(), ..*r }
+            Reach {
+                class_of: r.class_of.clone(),
+                group_of: r.group_of.iter().map(number).collect(),
+                nodes: r.nodes.clone(),
+                ..*r
+            }
         };
         Part {
             filter: self.filter,
@@ -173,6 +180,7 @@ impl<S: Source> Evaluator<S> {
                 classes: classed.map_or(1, |c| c.classes as usize),
                 group: group.map(|(i, _)| i),
                 group_of,
+                nodes: Vec::new(),
             });
         }
         let cuboid = Cuboid::new(wanted);
@@ -233,14 +241,18 @@ impl<S: Source> Evaluator<S> {
                 // Nodes whose weight is 0 whatever the other dimensions say are passed over.
                 let used = part.used(at);
                 let group_stride = r.group.map_or(0, |i| strides[i]);
-                (r.class_of.iter().zip(&r.group_of).enumerate())
+                let mut steps: Vec<Step> = (r.class_of.iter().zip(&r.group_of).enumerate())
                     .filter(|(_, (c, g))| used[**c as usize] && **g != NOBODYS)
                     .map(|(node, (&c, &g))| Step {
                         cell: node * cell_stride,
                         group: g as usize * group_stride,
                         class: c as usize * weight_stride,
                     })
-                    .collect()
+                    .collect();
+                if !r.nodes.is_empty() {
+                    steps.sort_by_key(|step| r.nodes[step.cell / cell_stride]);
+                }
+                steps
             })
             .collect();
         let mut out = vec![0.0; length];
