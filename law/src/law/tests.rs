@@ -530,12 +530,14 @@ mod properties {
             let slack = if e.lattice().is_some() { 1e-9 } else { 2e-3 };
             prop_assert!(tail <= (1.0 - level) * (1.0 + slack), "{} {} {:?}", level, tail, e.method_used());
             // Symmetric: P(E <= −x) = P(E >= x).
-            let x = 2.0 * p * sigma;
+            // Beside a lattice 0 may have a mass that no other point has.
+            let x = 2.0 * p * sigma + if e.lattice().is_some() { 0.0 } else { 1e-9 * sigma };
             prop_assert!((e.cdf(x) + e.sf(x) - 1.0).abs() < 1e-12);
-            prop_assert!((e.cdf(-x) - e.sf(x) - e.pmf(x)).abs() < 1e-9);
+            let parts = (e.cdf(-x), e.sf(x), e.pmf(x));
+            prop_assert!((parts.0 - parts.1 - parts.2).abs() < 1e-9, "{:?} {:?}", parts, e.method_used());
             prop_assert!(e.cdf(-x) <= e.cdf(x) && e.cdf(x) <= e.cdf(x + 0.1 * sigma) + 1e-12);
             let (up, down) = (e.quantile(0.5 + level / 2.0), e.quantile(0.5 - level / 2.0));
-            prop_assert!((up + down).abs() <= 1e-9 * up, "{} {}", up, down);
+            prop_assert!((up + down).abs() <= 1e-8 * up, "{} {}", up, down);
             // Scaling the coefficients scales the law.
             let scaled: Vec<_> = terms.iter().map(|t| (t.0 * scale, t.1, t.2)).collect();
             let s = law(&scaled);
