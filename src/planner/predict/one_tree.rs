@@ -294,24 +294,30 @@ mod tests {
         Dimension::new(name, [Categories::total()].into_iter().chain(finer).collect())
     }
 
-    /// Solves `n x = b` by elimination.
-    fn solved(mut n: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
-        for i in 0..b.len() {
-            let pivot = (i..b.len()).max_by(|&a, &c| n[a][i].abs().total_cmp(&n[c][i].abs())).unwrap();
+    /// Solves `n x = b` by elimination, for each b.
+    fn solved(mut n: Vec<Vec<f64>>, of: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let size = n.len();
+        // Each row with all right sides behind it.
+        for (i, row) in n.iter_mut().enumerate() {
+            row.extend(of.iter().map(|b| b[i]));
+        }
+        for i in 0..size {
+            let pivot = (i..size).max_by(|&a, &c| n[a][i].abs().total_cmp(&n[c][i].abs())).unwrap();
             n.swap(i, pivot);
-            b.swap(i, pivot);
-            for j in i + 1..b.len() {
-                let times = n[j][i] / n[i][i];
-                let row = n[i].clone();
-                n[j].iter_mut().zip(&row).for_each(|(x, y)| *x -= times * y);
-                b[j] -= times * b[i];
+            let row = n[i].clone();
+            for below in &mut n[i + 1..] {
+                let times = below[i] / row[i];
+                below[i..].iter_mut().zip(&row[i..]).for_each(|(x, y)| *x -= times * y);
             }
         }
-        for i in (0..b.len()).rev() {
-            let known: f64 = (i + 1..b.len()).map(|j| n[i][j] * b[j]).sum();
-            b[i] = (b[i] - known) / n[i][i];
+        let mut out = vec![vec![0.0; size]; of.len()];
+        for (q, x) in out.iter_mut().enumerate() {
+            for i in (0..size).rev() {
+                let known: f64 = (i + 1..size).map(|j| n[i][j] * x[j]).sum();
+                x[i] = (n[i][size + q] - known) / n[i][i];
+            }
         }
-        b
+        out
     }
 
     /// Every unit vector of a table, as a query of the finest one.
@@ -368,8 +374,12 @@ mod tests {
                 for (of, (Told { spread, .. }, worst)) in
                     asked.iter().zip(tree.spreads(measured, &exact, &cuboids))
                 {
-                    let dense: Vec<f64> = (queries(&frame, of, &base).into_iter())
-                        .map(|q| q.iter().zip(solved(n.clone(), q.clone())).map(|(a, b)| a * b).sum())
+                    let units = queries(&frame, of, &base);
+                    let told = solved(n.clone(), &units);
+                    let dense: Vec<f64> = units
+                        .iter()
+                        .zip(&told)
+                        .map(|(q, x)| q.iter().zip(x).map(|(a, b)| a * b).sum())
                         .collect();
                     let mean = dense.iter().sum::<f64>() / dense.len() as f64;
                     let max = dense.iter().copied().fold(0.0, f64::max);
