@@ -313,6 +313,24 @@ fn honest_files_pass() {
     }
 }
 
+/// What was charged is what the cost comes to: less fails, and more.
+#[test]
+fn what_was_charged_follows_from_what_was_spent() {
+    let key = agency();
+    let release = released(TABLES, ROWS, &key);
+    let spent = release.manifest().account.as_ref().unwrap().charged.amount;
+    assert_eq!(said(&release, "account").outcome, Outcome::Passed);
+    for times in ["1/2", "2"] {
+        let lie = spent.checked_mul(times.parse().unwrap()).unwrap().to_string();
+        let other = resealed(&release, &key, |m, _| m["account"]["charged"]["amount"] = lie.clone().into());
+        let told = said(&other.unwrap(), "account");
+        assert!(
+            told.outcome == Outcome::Failed && told.detail.contains(&format!("{lie} is not what")),
+            "{told:?}"
+        );
+    }
+}
+
 /// A file that names no ledger says so, also where its format does not know any; and how long the sealed spec is stands beside that it was read.
 #[test]
 fn what_no_ledger_confirms_is_noted() {
