@@ -643,8 +643,9 @@ fn what_is_told_beside_is_there() {
         "{searched}"
     );
     // Of a spec that says something else nothing is said to be as it should.
-    let other = respecified(&released(ZEROS, ROWS, &key), &key, "epsilon = 2", "epsilon = 3");
-    assert_eq!(said(&other.unwrap(), "spec").outcome, Outcome::Failed);
+    let other = respecified(&released(ZEROS, ROWS, &key), &key, "epsilon = 2", "epsilon = 3").unwrap();
+    assert_eq!(said(&other, "spec").outcome, Outcome::Failed);
+    assert!(audit(&other, None).unwrap().checks.iter().all(|c| c.what != "plan"));
 }
 
 /// The margins that a spec asks for are reckoned from the file's own noise.
