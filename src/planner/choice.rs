@@ -34,13 +34,16 @@ fn search(request: &Request, look: Look) -> Result<Choice, PlanError> {
         (None, Look::Needed) => compare(request, &[request.budgets])?,
         (_, Look::Everywhere) => compare(request, &BudgetRule::ALL)?,
     };
-    let wanted = |c: &&Candidate| c.is_wanted(request);
-    let chosen = best(request, candidates.iter().enumerate().filter(|(_, c)| wanted(c)));
-    let planned = chosen.and_then(|i| Some((i, candidates.get(i)?.outcome.as_ref().ok()?.clone())));
-    match planned {
+    match picked(request, &candidates) {
         Some((chosen, planned)) => Ok(Choice::new(planned, candidates, chosen)),
-        None => Err(refusal(request, candidates.iter().filter(wanted))),
+        None => Err(refusal(request, candidates.iter().filter(|c| c.is_wanted(request)))),
     }
+}
+
+/// The best of those that were asked for, and its number.
+pub(super) fn picked(request: &Request, candidates: &[Candidate]) -> Option<(usize, Arc<Planned>)> {
+    let chosen = best(request, candidates.iter().enumerate().filter(|(_, c)| c.is_wanted(request)))?;
+    Some((chosen, candidates.get(chosen)?.outcome.as_ref().ok()?.clone()))
 }
 
 /// Why none of those that were wanted is a plan.

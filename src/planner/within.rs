@@ -6,8 +6,7 @@
 //!
 //! Of most plans the law is that of continuous noise to seven digits, and the first plan that is made is the one.
 
-use super::answering::best;
-use super::choice::choose;
+use super::choice::{choose, picked};
 use super::chosen::{Choice, Look};
 use super::planned::{Candidate, PlanError, Planned};
 use super::request::Request;
@@ -72,10 +71,7 @@ fn beside(request: &Request, look: Look, mut proved: Choice) -> Choice {
             None => candidates.push(other),
         }
     }
-    let wanted = candidates.iter().enumerate().filter(|(_, c)| c.is_wanted(request));
-    let chosen =
-        best(request, wanted).and_then(|i| Some((i, candidates.get(i)?.outcome.as_ref().ok()?.clone())));
-    match chosen {
+    match picked(request, &candidates) {
         Some((chosen, planned)) if planned.plan != proved.planned.plan => {
             Choice::new(planned, candidates, chosen)
         }
@@ -127,11 +123,11 @@ fn more(request: &Request, look: Look, budget: (Rational, Rational)) -> Option<C
         }
     }
     is_changed |= !moved.is_empty();
+    let mut planned = candidates.get(chosen)?.outcome.as_ref().ok()?.clone();
     loop {
         if is_changed {
-            chosen = best(request, candidates.iter().enumerate().filter(|(_, c)| c.is_wanted(request)))?;
+            (chosen, planned) = picked(request, &candidates)?;
         }
-        let planned = candidates.get(chosen)?.outcome.as_ref().ok()?.clone();
         if let Some(losses) = moved.remove(&chosen) {
             return Some(Choice::new(planned, candidates, chosen).with(losses));
         }

@@ -5,6 +5,7 @@
 //! levels pick one `W` in each dimension; it is the part of that cuboid's table that no coarser table knows.
 
 use super::{Axis, Cube, Cuboid, Level, Rung};
+use std::ops::Mul;
 
 /// The axes of all dimensions.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,9 +77,27 @@ impl Frame {
 
     /// For each cell, how many real cells it stands for.
     pub fn multiplicity(&self, cuboid: &Cuboid) -> Vec<u64> {
-        cuboid.iter().fold(vec![1], |outer, level| {
-            let rung = self.rung(level);
-            outer.iter().flat_map(|&o| rung.multiplicity.iter().map(move |&m| o * m)).collect()
+        self.products(cuboid, 1, |at| self.rung(at).multiplicity.clone())
+    }
+
+    /// For each cell how often its value is there in the sum of what it stands for: see [`Axis::times`].
+    pub(crate) fn times(&self, cuboid: &Cuboid) -> Vec<f64> {
+        self.products(cuboid, 1.0, |at| {
+            let axis = &self.axes[at.dimension];
+            axis.times(axis.rung(at.level).unwrap_or(0))
+        })
+    }
+
+    /// For each cell the product of what its nodes have.
+    fn products<T: Copy + Mul<Output = T>>(
+        &self,
+        cuboid: &Cuboid,
+        one: T,
+        of: impl Fn(Level) -> Vec<T>,
+    ) -> Vec<T> {
+        cuboid.iter().fold(vec![one], |outer, at| {
+            let own = of(at);
+            outer.iter().flat_map(|&o| own.iter().map(move |&n| o * n)).collect()
         })
     }
 

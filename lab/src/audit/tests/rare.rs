@@ -165,9 +165,9 @@ fn what_is_not_looked_at_is_not_said_to_be_found() {
         );
         Spec::from_toml(&text).unwrap_or_else(|e| panic!("{e}"))
     };
-    let own = audited(&sums("1/2"), 60, 1e-3, 3);
+    let own = audited(&sums("1/2"), tries(60, 100), 1e-3, 3);
     assert!(own.bounds[0].estimate.unwrap() < 0.3 * own.claim, "too much is seen: {own:?}");
-    let far = audited(&sums("50"), 60, 1e-3, 4);
+    let far = audited(&sums("50"), tries(60, 100), 1e-3, 4);
     let found = far.bounds[0].least > own.claim;
     assert!(found || detected(&own) > 50.0, "{own:?}\n{far:?}");
 }

@@ -50,12 +50,7 @@ impl<S: Source> Evaluator<S> {
         }
         let Some(mut table) = self.recovery.near(&frame, &part.cuboid)? else { return Ok(None) };
         // From what a node has to the sum of what it stands for.
-        let times = part.cuboid.iter().fold(vec![1.0], |outer, at| {
-            let axis = &frame.axes[at.dimension];
-            let own = axis.times(axis.rung(at.level).unwrap_or(0));
-            outer.iter().flat_map(|o| own.iter().map(move |n| o * n)).collect()
-        });
-        table.iter_mut().zip(times).for_each(|(v, n)| *v *= n);
+        table.iter_mut().zip(frame.times(&part.cuboid)).for_each(|(v, n)| *v *= n);
         let near = Part { filter: part.filter, cuboid: Cuboid::clone(&part.cuboid), reaches };
         Ok(Some(Self::sums(&near, &table, sizes)))
     }
