@@ -2,6 +2,8 @@
 //! again, and then read in every way there is. The files are those of `tests/hostile`.
 
 // Tests use more of them.
+#[path = "../../tests/hostile/asked.rs"]
+pub mod asked;
 #[allow(dead_code)]
 #[path = "../../tests/hostile/corpus.rs"]
 pub mod corpus;
@@ -10,14 +12,13 @@ pub mod file;
 #[allow(dead_code)]
 #[path = "../../tests/hostile/raw.rs"]
 pub mod raw;
+#[path = "../../tests/hostile/sound.rs"]
+pub mod sound;
 
 use file::{File, Key};
-use margins::answer::Answers;
-use margins::answer::keys::Questions;
-use margins::audit;
-use margins::projection::answer::Estimator;
-use margins::release::Release;
 use margins::secret::ingest::Means;
+use margins::{Options, Release};
+use std::path::Path;
 use std::sync::LazyLock;
 
 /// The sections that targets replace.
@@ -27,10 +28,33 @@ pub const MEASUREMENTS: u32 = file::MEASUREMENTS;
 pub const EXACT: u32 = file::EXACT;
 pub const ZERO: u32 = file::ZERO;
 pub const PROJECTION: u32 = file::PROJECTION;
+pub const TRUNCATION: u32 = file::CRITICAL | 9;
+pub const WORKLOAD: u32 = 10;
+pub const COPIES: u32 = file::CRITICAL | 11;
+pub const SUMS: u32 = file::CRITICAL | 12;
+/// What the sections of a kind are called by the target that replaces them.
+const TARGETS: [(u32, &str); 10] = [
+    (DOMAIN, "domain"),
+    (PLAN, "plan"),
+    (MEASUREMENTS, "measurements"),
+    (EXACT, "exact"),
+    (ZERO, "zero"),
+    (PROJECTION, "projection"),
+    (TRUNCATION, "truncation"),
+    (WORKLOAD, "workload"),
+    (COPIES, "copies"),
+    (SUMS, "sums"),
+];
 
 static KEY: LazyLock<Key> = LazyLock::new(Key::new);
-static BASES: LazyLock<Vec<File>> =
-    LazyLock::new(|| corpus::bases().into_iter().map(|(_, made)| made.file()).collect());
+static BASES: LazyLock<Vec<File>> = LazyLock::new(|| {
+    let made = corpus::bases().into_iter().map(|(_, made)| made.file());
+    made.chain(sound::files().into_iter().map(|(_, file)| file)).collect()
+});
+static OPEN: LazyLock<Vec<Release>> = LazyLock::new(|| {
+    let sound = sound::files().into_iter().map(|(_, file)| Release::from_bytes(file.sealed(&KEY)));
+    sound.map(|release| release.expect("a release")).collect()
+});
 
 /// What stands for the public key in a manifest that the fuzzer makes: the key is new in every run.
 const PLACE: &[u8] = b"PUBLICKEYPUBLICKEYPUBLICKEYPUBLICKEYPUBLICKEYPUBLICKEYPK";
@@ -38,45 +62,90 @@ const PLACE: &[u8] = b"PUBLICKEYPUBLICKEYPUBLICKEYPUBLICKEYPUBLICKEYPUBLICKEYPK"
 /// Opened, audited and asked.
 pub fn read(bytes: Vec<u8>) {
     let Ok(release) = Release::from_bytes(bytes) else { return };
-    if let Ok(audit) = audit::audit(&release, None) {
+    if let Ok(audit) = release.verify(None) {
         let _ = (audit.to_text("file"), audit.to_json());
     }
-    if let Ok(Some(questions)) = Questions::open(&release) {
-        let all: Vec<String> = questions.key_names().iter().map(|n| format!("\"{n}\" = '1'")).collect();
-        let sql = format!("SELECT COUNT(*) FROM \"{}\" WHERE {}", questions.name(), all.join(" AND "));
-        let _ = questions.query(&sql, 0.95, Estimator::Best);
-    }
-    if let Ok(answers) = Answers::from_release(release) {
-        let name = answers.name();
-        for what in ["COUNT(*)", "sex, COUNT(*)", "sex, age, COUNT(*)"] {
-            let grouped =
-                what.strip_suffix(", COUNT(*)").map_or(String::new(), |by| format!(" GROUP BY {by}"));
-            let _ = answers.query(&format!("SELECT {what} FROM \"{name}\"{grouped}"), 0.95);
-        }
-    }
+    let _ = asked::asked(&release);
 }
 
-/// The first byte picks a file that has such a section, the rest becomes the section.
+/// Which sections of which files have this tag.
+fn having(tag: u32) -> Vec<(&'static File, usize)> {
+    let of = |file: &'static File| {
+        let places = file.sections.iter().enumerate().filter(move |(_, s)| s.tag == tag);
+        places.map(move |(at, _)| (file, at))
+    };
+    BASES.iter().flat_map(of).collect()
+}
+
+/// The first byte picks a section of this kind, the rest replaces it.
 pub fn section(tag: u32, data: &[u8]) {
     let Some((&pick, body)) = data.split_first() else { return };
-    let having: Vec<&File> = BASES.iter().filter(|f| f.sections.iter().any(|s| s.tag == tag)).collect();
-    let mut file = having[usize::from(pick) % having.len()].clone();
+    let having = having(tag);
+    let (file, at) = having[usize::from(pick) % having.len()];
+    let mut file = file.clone();
     if tag == file::ZERO {
         // What a condition says, the manifest must say, too.
         file.manifest["declared"]["constraints"] = serde_json::json!([String::from_utf8_lossy(body)]);
     }
-    file.put(tag, vec![body.to_vec()]);
+    file.sections[at].bytes = body.to_vec();
     read(file.sealed(&KEY));
 }
 
-/// A manifest in any text, over a sound file.
+/// A manifest in any text, over the sound file whose domain it names.
 pub fn manifest(data: &[u8]) {
     let key = KEY.public();
     let text = match data.windows(PLACE.len()).position(|w| w == PLACE) {
         Some(at) => [&data[..at], key.as_bytes(), &data[at + PLACE.len()..]].concat(),
         None => data.to_vec(),
     };
-    read(BASES[0].signed(&text, &KEY));
+    let named = |file: &&File| {
+        let hash = blake3::hash(&file.sections[0].bytes).to_hex();
+        text.windows(hash.len()).any(|w| w == hash.as_bytes())
+    };
+    read(BASES.iter().rev().find(named).unwrap_or(&BASES[0]).signed(&text, &KEY));
+}
+
+/// A question in any text; its first letter picks the release that is asked.
+pub fn question(text: &str) {
+    let Some(first) = text.chars().next() else { return };
+    let release = &OPEN[first as usize % OPEN.len()];
+    let sql = &text[first.len_utf8()..];
+    match release.ask(sql, &Options::at(0.95)) {
+        Ok(answer) => drop((answer.to_csv(), answer.to_json(), answer.notes())),
+        Err(error) => drop(error.to_string()),
+    }
+    let _ = release.explain(sql);
+}
+
+/// Writes where fuzzing begins into the folders of the targets: the sections, manifests and examples of sound files, and the files.
+pub fn start(corpus: &Path) -> std::io::Result<()> {
+    let write = |target: &str, name: String, bytes: &[u8]| {
+        std::fs::create_dir_all(corpus.join(target))?;
+        std::fs::write(corpus.join(target).join(name), bytes)
+    };
+    for (tag, target) in TARGETS {
+        for (pick, (file, at)) in having(tag).into_iter().enumerate().take(256) {
+            write(target, format!("sound-{pick}"), &[&[pick as u8], &file.sections[at].bytes[..]].concat())?;
+        }
+    }
+    for (i, file) in BASES.iter().enumerate() {
+        let sealed = file.sealed(&KEY);
+        write("open_release", format!("sound-{i}"), &sealed)?;
+        let release = margins::release::Release::from_bytes(sealed).map_err(std::io::Error::other)?;
+        let text = String::from_utf8_lossy(release.manifest_bytes())
+            .replace(&KEY.public(), str::from_utf8(PLACE).unwrap_or_default());
+        write("manifest", format!("sound-{i}"), text.as_bytes())?;
+    }
+    for (i, release) in OPEN.iter().enumerate() {
+        for (j, sql) in release.examples().iter().enumerate() {
+            write(
+                "question",
+                format!("sound-{i}-{j}"),
+                format!("{}{sql}", (b'0' + i as u8) as char).as_bytes(),
+            )?;
+        }
+    }
+    Ok(())
 }
 
 const SPEC: &str = r#"

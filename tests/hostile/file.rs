@@ -13,6 +13,22 @@ pub(crate) const MEASUREMENTS: u32 = CRITICAL | 5;
 pub(crate) const EXACT: u32 = CRITICAL | 6;
 pub(crate) const ZERO: u32 = CRITICAL | 7;
 pub(crate) const PROJECTION: u32 = CRITICAL | 8;
+/// What each kind of section is called, by the number of its tag.
+const NAMES: [&str; 13] = [
+    "",
+    "domain",
+    "plan",
+    "spec",
+    "attachment",
+    "measurements",
+    "exact",
+    "zero",
+    "projection",
+    "truncation",
+    "workload",
+    "copies",
+    "sums",
+];
 
 /// A key nobody trusts, but a key.
 pub(crate) struct Key(minisign::KeyPair);
@@ -44,6 +60,24 @@ pub(crate) struct File {
 }
 
 impl File {
+    /// The parts of a sound file. Whoever signed it, somebody else signs it now.
+    pub(crate) fn parse(bytes: &[u8]) -> File {
+        let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+        let count = u32_at(12) as usize;
+        let row = |i: usize| {
+            let at = HEADER + ROW * i;
+            let (from, length) = (u64_at(at + 8), u64_at(at + 16));
+            let bytes = bytes[from..from + length].to_vec();
+            Section { tag: u32_at(at), index: u32_at(at + 4), bytes }
+        };
+        let sections: Vec<Section> = (0..count).map(row).collect();
+        let from = HEADER + ROW * count + sections.iter().map(|s| s.bytes.len()).sum::<usize>();
+        let mut manifest: Value = serde_json::from_slice(&bytes[from..from + u64_at(16)]).unwrap();
+        manifest["not_private"] = false.into();
+        File { sections, manifest }
+    }
+
     /// Replaces all sections with one tag by these.
     pub(crate) fn put(&mut self, tag: u32, bodies: Vec<Vec<u8>>) {
         self.sections.retain(|s| s.tag != tag);
@@ -56,13 +90,11 @@ impl File {
     pub(crate) fn sealed(&self, key: &Key) -> Vec<u8> {
         let mut manifest = self.manifest.clone();
         let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
-        let names =
-            ["", "domain", "plan", "spec", "attachment", "measurements", "exact", "zero", "projection"];
         manifest["sections"] = self
             .sections
             .iter()
             .map(|s| {
-                let name = names.get((s.tag & !CRITICAL) as usize).unwrap_or(&"other");
+                let name = NAMES.get((s.tag & !CRITICAL) as usize).unwrap_or(&"other");
                 json!({
                     "name": name, "tag": s.tag, "index": s.index,
                     "length": s.bytes.len(), "blake3": hash(&s.bytes),
@@ -74,9 +106,10 @@ impl File {
                 manifest["sources"][source] = hash(&s.bytes).into();
             }
         }
-        let attached = self.sections.iter().filter(|s| s.tag == 4);
+        let attached = self.sections.iter().filter(|s| s.tag == 4).enumerate();
+        let named = |i: usize| self.manifest["sources"]["attachments"][i]["name"].as_str().unwrap_or("file");
         manifest["sources"]["attachments"] =
-            attached.map(|s| json!({ "name": "file", "blake3": hash(&s.bytes) })).collect();
+            attached.map(|(i, s)| json!({ "name": named(i), "blake3": hash(&s.bytes) })).collect();
         manifest["signer"] = json!({ "kind": "throw-away", "public_key": key.public() });
         let text = format!("{manifest}\n");
         self.signed(text.as_bytes(), key)

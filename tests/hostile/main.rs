@@ -3,16 +3,19 @@
 //!
 //! This is a test binary of its own because it counts what is allocated, so its tests run one after the other in one.
 
+mod asked;
 mod corpus;
 mod expected;
 mod file;
+mod kinds;
 mod ledger;
 mod lies;
 mod mutate;
 mod raw;
+mod sound;
 
 use corpus::{Case, Made, bases, corpus, good, projected};
-use file::Key;
+use file::{File, Key};
 use lies::Lie;
 use margins::answer::Answers;
 use margins::answer::keys::Questions;
@@ -159,6 +162,7 @@ fn hostile_files() {
     lies_are_noticed();
     ledger::forged_lines();
     expected::expected_counts();
+    sound_files();
     damaged_sections();
     pipes_are_refused();
 }
@@ -211,6 +215,24 @@ fn mutations() -> u64 {
     std::env::var("MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(400)
 }
 
+/// Every later version verifies and answers what was sound once, and there is a file with every kind of section.
+fn sound_files() {
+    if std::env::var_os("FREEZE").is_some() {
+        kinds::freeze();
+    }
+    let key = Key::new();
+    let mut kinds = [false; 13];
+    for (name, file) in sound::files() {
+        file.sections.iter().for_each(|s| kinds[(s.tag & !file::CRITICAL) as usize] = true);
+        let bytes = file.sealed(&key);
+        let audit = audit::audit(&Release::from_bytes(bytes.clone()).unwrap(), None).unwrap();
+        assert!(audit.passed(), "{}", audit.to_text(&name));
+        let refused = asked::asked(&margins::Release::from_bytes(bytes).unwrap());
+        println!("{name}: {refused:?}");
+    }
+    assert!(kinds[1..].iter().all(|there| *there), "{kinds:?}");
+}
+
 /// Random damage behind a good signature: refused or read, never a crash, and no more memory than a small file explains.
 fn damaged_sections() {
     let key = Key::new();
@@ -229,23 +251,35 @@ fn damaged_sections() {
         ];
         let only = said.lines().all(|l| l.is_empty() || expected.iter().any(|e| l.starts_with(e)));
         assert!(only, "{name}: {said}");
-        let mut state = 0x9e37_79b9_7f4a_7c15u64;
-        let mut next = || {
-            // Xorshift (Marsaglia 2003): the same damage every time.
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state
-        };
-        for _ in 0..mutations() {
-            let section = next() as usize % base.sections.len();
-            let mut bytes = base.sections[section].bytes.clone();
-            mutate::damage(&mut bytes, &mut next);
-            let kept = bytes.clone();
-            let (_, peak) = peak(|| read(mutate::replaced(&base, section, bytes, &key)));
-            assert!(peak < MOST, "{name}, section {section}: {peak} bytes of memory for {kept:02x?}");
-        }
+        damaged(name, &base, mutations(), &key);
     }
+    // What is larger takes longer.
+    sound::files().iter().for_each(|(name, base)| damaged(name, base, mutations() / 4, &key));
+}
+
+fn damaged(name: &str, base: &File, times: u64, key: &Key) {
+    let start = Instant::now();
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut next = || {
+        // Xorshift (Marsaglia 2003): the same damage every time.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    for _ in 0..times {
+        let section = next() as usize % base.sections.len();
+        let mut bytes = base.sections[section].bytes.clone();
+        mutate::damage(&mut bytes, &mut next);
+        let kept = bytes.clone();
+        let (_, peak) = peak(|| {
+            let bytes = mutate::replaced(base, section, bytes, key);
+            read(bytes.clone());
+            margins::Release::from_bytes(bytes).map(|release| asked::asked(&release))
+        });
+        assert!(peak < MOST, "{name}, section {section}: {peak} bytes of memory for {kept:02x?}");
+    }
+    println!("{name}: {times} damaged, {:?}", start.elapsed());
 }
 
 /// Opening a pipe waits for somebody to write: that would be for ever.
