@@ -18,7 +18,7 @@ pub mod sound;
 use file::{File, Key};
 use margins::secret::ingest::Means;
 use margins::{Options, Release};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 /// The sections that targets replace.
@@ -46,13 +46,17 @@ const TARGETS: [(u32, &str); 10] = [
     (SUMS, "sums"),
 ];
 
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
 static KEY: LazyLock<Key> = LazyLock::new(Key::new);
 static BASES: LazyLock<Vec<File>> = LazyLock::new(|| {
     let made = corpus::bases().into_iter().map(|(_, made)| made.file());
-    made.chain(sound::files().into_iter().map(|(_, file)| file)).collect()
+    made.chain(sound::quick(&root()).into_iter().map(|(_, file)| file)).collect()
 });
 static OPEN: LazyLock<Vec<Release>> = LazyLock::new(|| {
-    let sound = sound::files().into_iter().map(|(_, file)| Release::from_bytes(file.sealed(&KEY)));
+    let sound = sound::files(&root()).into_iter().map(|(_, file)| Release::from_bytes(file.sealed(&KEY)));
     sound.map(|release| release.expect("a release")).collect()
 });
 

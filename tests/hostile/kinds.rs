@@ -3,10 +3,20 @@
 use super::lies::{LEDGER, agency, released_in};
 use super::sound::folder;
 use margins::release::forged;
+use std::path::Path;
 
-/// The data of all of them.
-const ROWS: &str = "who,sex,area,day,pay,hours,weight\n1,F,a1,2024-02-28,120,40,1.5\n1,M,a2,2024-02-29,,35,2\n2,M,b1,2024-03-01,700,38,0.5\n\
-    3,F,a3,2024-03-02,50,12,9\n3,F,a1,2024-02-28,300.5,20,1\n3,F,a1,2024-02-28,301,20,1\n4,,b2,2024-03-01,100,41,3\n";
+/// The data of all of them: 200 rows of 90 units, no woman in c1.
+fn rows() -> String {
+    let row = |i: usize| {
+        let of = |list: &[&'static str], by: usize| list[i / by % list.len()];
+        let (sex, area) = (of(&["F", "M", "M", ""], 1), of(&["a1", "b1", "a2", "b2", "a3", "c1"], 2));
+        let day = of(&["2024-02-28", "2024-03-01", "2024-02-29", "2024-03-02", "2024-03-05"], 3);
+        let pay = of(&["120", "", "700", "50", "300.5", "301"], 5);
+        format!("{},{sex},{area},{day},{pay},{},{}.5\n", i % 90, 10 + i % 40, i % 7)
+    };
+    std::iter::once("who,sex,area,day,pay,hours,weight\n".to_owned()).chain((0..200).map(row)).collect()
+}
+
 /// A file that specs name: groups of unequal size.
 const AREAS: &str = "area,district,country\na1,a,x\na2,a,x\na3,a,x\nb1,b,x\nb2,b,x\nc1,c,y\n";
 
@@ -32,7 +42,7 @@ const KINDS: [(&str, &str, &str); 6] = [
         "epsilon = 2\ndelta = 1e-6",
         "[[table]]\nof = [\"sex\", \"day\"]\nask = { day = \"ranges\" }\n[[table]]\nof = [\"area\", \"sex\"]\nask = { day = \"prefixes\" }\n\
          [[query]]\nsql = \"SELECT COUNT(*) FROM asked-of-bases WHERE day >= DATE '2024-02-29' GROUP BY sex\"\nweight = 3\n\
-         [[zero]]\nwhere = \"sex = 'M' AND day = DATE '2024-03-02'\"\n[strategy]\nmeasure = \"bases\"\n",
+         [[zero]]\nwhere = \"sex = 'F' AND area = 'c1'\"\n[strategy]\nmeasure = \"bases\"\n",
     ),
     (
         "together",
@@ -54,11 +64,12 @@ const KINDS: [(&str, &str, &str); 6] = [
 ];
 
 /// Makes those that are not there.
-pub(crate) fn freeze() {
-    std::fs::create_dir_all(folder()).unwrap();
+pub(crate) fn freeze(root: &Path) {
+    let folder = folder(root);
+    std::fs::create_dir_all(&folder).unwrap();
     let key = agency();
     for (name, budget, rest) in KINDS {
-        let path = folder().join(format!("{name}.margins"));
+        let path = folder.join(format!("{name}.margins"));
         if path.exists() {
             continue;
         }
@@ -71,7 +82,7 @@ pub(crate) fn freeze() {
              categories = [\"F\", \"M\"]\nlabels = {{ F = \"women\", M = \"men\" }}\nmissing = \"unknown\"\n[[dimension]]\nname = \"area\"\nhierarchy = \"areas.csv\"\n\
              [[dimension]]\nname = \"day\"\ndates = [\"2024-02-28\", \"2024-03-02\"]\nother = \"later\"\n{rest}"
         );
-        let made = released_in(dir.path(), LEDGER, &text, ROWS, &key);
+        let made = released_in(dir.path(), LEDGER, &text, &rows(), &key);
         std::fs::write(&path, forged::bytes(&made, &key, |_, _| ())).unwrap();
     }
 }

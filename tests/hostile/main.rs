@@ -77,8 +77,12 @@ fn read(bytes: Vec<u8>) -> (bool, String) {
     (verified, said)
 }
 
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
 fn frozen() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile/frozen")
+    root().join("tests/hostile/frozen")
 }
 
 /// Small ones of every kind, kept as files: later versions must refuse them, too.
@@ -207,7 +211,7 @@ fn lies_are_noticed() {
 
 /// Lies that every reader's tests open: those of the command, of Python and of the page.
 fn kept_lies() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile/lies")
+    root().join("tests/hostile/lies")
 }
 
 /// How many mutations of each base: more with `MUTATIONS=100000`.
@@ -218,17 +222,24 @@ fn mutations() -> u64 {
 /// Every later version verifies and answers what was sound once, and there is a file with every kind of section.
 fn sound_files() {
     if std::env::var_os("FREEZE").is_some() {
-        kinds::freeze();
+        kinds::freeze(root());
     }
     let key = Key::new();
     let mut kinds = [false; 13];
-    for (name, file) in sound::files() {
+    for (name, file) in sound::files(root()) {
         file.sections.iter().for_each(|s| kinds[(s.tag & !file::CRITICAL) as usize] = true);
         let bytes = file.sealed(&key);
         let audit = audit::audit(&Release::from_bytes(bytes.clone()).unwrap(), None).unwrap();
         assert!(audit.passed(), "{}", audit.to_text(&name));
         let refused = asked::asked(&margins::Release::from_bytes(bytes).unwrap());
-        println!("{name}: {refused:?}");
+        let expected = [
+            "the release has no table that records",
+            "this release holds no squares",
+            "a prior speaks of a count of units",
+            "`v2-sketch` is a projection",
+        ];
+        let only = refused.iter().all(|why| expected.iter().any(|e| why.starts_with(e)));
+        assert!(only, "{name}: {refused:?}");
     }
     assert!(kinds[1..].iter().all(|there| *there), "{kinds:?}");
 }
@@ -254,11 +265,10 @@ fn damaged_sections() {
         damaged(name, &base, mutations(), &key);
     }
     // What is larger takes longer.
-    sound::files().iter().for_each(|(name, base)| damaged(name, base, mutations() / 4, &key));
+    sound::quick(root()).iter().for_each(|(name, base)| damaged(name, base, mutations() / 16, &key));
 }
 
 fn damaged(name: &str, base: &File, times: u64, key: &Key) {
-    let start = Instant::now();
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     let mut next = || {
         // Xorshift (Marsaglia 2003): the same damage every time.
@@ -267,7 +277,7 @@ fn damaged(name: &str, base: &File, times: u64, key: &Key) {
         state ^= state << 17;
         state
     };
-    for _ in 0..times {
+    for nth in 0..times {
         let section = next() as usize % base.sections.len();
         let mut bytes = base.sections[section].bytes.clone();
         mutate::damage(&mut bytes, &mut next);
@@ -275,11 +285,13 @@ fn damaged(name: &str, base: &File, times: u64, key: &Key) {
         let (_, peak) = peak(|| {
             let bytes = mutate::replaced(base, section, bytes, key);
             read(bytes.clone());
-            margins::Release::from_bytes(bytes).map(|release| asked::asked(&release))
+            match margins::Release::from_bytes(bytes) {
+                Ok(release) if nth % 4 == 0 => drop(asked::asked(&release)),
+                _ => {}
+            }
         });
         assert!(peak < MOST, "{name}, section {section}: {peak} bytes of memory for {kept:02x?}");
     }
-    println!("{name}: {times} damaged, {:?}", start.elapsed());
 }
 
 /// Opening a pipe waits for somebody to write: that would be for ever.

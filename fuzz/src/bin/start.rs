@@ -1,6 +1,13 @@
-//! Writes where fuzzing begins: `start FOLDER`.
+//! Writes where fuzzing begins into the folder `corpus`. It is a target itself, since all code here is built to be linked with libFuzzer:
+//! `start -runs=0`.
+#![no_main]
 
-fn main() -> std::io::Result<()> {
-    let folder = std::env::args_os().nth(1).ok_or_else(|| std::io::Error::other("start FOLDER"))?;
-    margins_fuzz::start(folder.as_ref())
-}
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(
+    init: {
+        let written = margins_fuzz::start("corpus".as_ref());
+        written.unwrap_or_else(|error| panic!("{error}"));
+    },
+    |_data: &[u8]| ()
+);
