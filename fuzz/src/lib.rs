@@ -9,6 +9,7 @@ pub mod asked;
 pub mod corpus;
 #[path = "../../tests/hostile/file.rs"]
 pub mod file;
+pub mod ledger;
 #[allow(dead_code)]
 #[path = "../../tests/hostile/raw.rs"]
 pub mod raw;
