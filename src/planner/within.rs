@@ -45,7 +45,7 @@ pub(crate) fn choose_within(
     budget: (Rational, Rational),
 ) -> Result<Choice, PlanError> {
     let found = match more(&Request { with_law: true, ..request.clone() }, look, budget) {
-        Some(proved) => Ok(beside(request, look, proved)),
+        Some(proved) => Ok(beside(request, look, proved, budget)),
         None => choose(request, look),
     };
     // One that was stopped on its way has not looked everywhere.
@@ -53,7 +53,7 @@ pub(crate) fn choose_within(
 }
 
 /// What was proved, or what has no law where that is better at the conversion's ρ: weights where groups differ in size, and rows for all that is asked together.
-fn beside(request: &Request, look: Look, mut proved: Choice) -> Choice {
+fn beside(request: &Request, look: Look, mut proved: Choice, budget: (Rational, Rational)) -> Choice {
     let plan = &proved.planned.plan;
     let is_alike = Frame::new(&request.over(plan.measure).cube, &plan.levels).is_balanced()
         && !request.weighs_cells()
@@ -73,7 +73,12 @@ fn beside(request: &Request, look: Look, mut proved: Choice) -> Choice {
     }
     match picked(request, &candidates) {
         Some((chosen, planned)) if planned.plan != proved.planned.plan => {
-            Choice::new(planned, candidates, chosen)
+            // What was not the first before has not been asked for its law.
+            if is_allowed(request, &planned, budget) {
+                Choice::new(planned, candidates, chosen)
+            } else {
+                proved
+            }
         }
         Some((chosen, _)) => {
             (proved.candidates, proved.chosen) = (candidates, chosen);
@@ -147,9 +152,9 @@ fn more(request: &Request, look: Look, budget: (Rational, Rational)) -> Option<C
     }
 }
 
-/// Whether a plan's own law is within the budget. What costs no more than the conversion's ρ needs none.
+/// Whether a plan's own law is within the budget. What is made for no more than the conversion's ρ needs none.
 fn is_allowed(request: &Request, planned: &Planned, (epsilon, delta): (Rational, Rational)) -> bool {
-    planned.cost.total <= request.budget
+    planned.plan.budget <= request.budget
         || losses(request, planned).is_some_and(|losses| losses.within(epsilon, delta))
 }
 

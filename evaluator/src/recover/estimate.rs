@@ -22,8 +22,8 @@ pub(super) trait Estimate<S: Source> {
         None
     }
 
-    /// A table on a frame of which some axes are [pruned](crate::cube::Axis::prune), for each node that stands for others the mean of these, where
-    /// that takes no more than what is beside those that are told apart. Nothing is imposed on it.
+    /// A table on a frame of which some axes are [pruned](crate::cube::Axis::prune), for each node that stands for others what one has whose groups are as
+    /// the first's, where that takes no more than what is beside those that are told apart. Nothing is imposed on it.
     fn near(
         &self,
         _context: &Context<S>,

@@ -22,6 +22,8 @@ pub struct Recovery<S> {
     lumps: Vec<bool>,
     /// For each dimension whether only what hangs together from one node may be: its nodes have weights.
     prunes: Vec<bool>,
+    /// For each dimension whether a basis tells a level of it: each of its rows is of many nodes, so that none of them can be left out.
+    bases: Vec<bool>,
     /// For each dimension whether what hangs below a node makes no difference to a query that does not tell it apart, whatever its shape: components are
     /// measured one by one, and only what is declared empty holds them together.
     collapses: Vec<bool>,
@@ -61,19 +63,23 @@ impl<S: Source> Recovery<S> {
         let (frame, plan) = (&context.frame, &context.plan);
         let mut lumps = vec![true; frame.axes.len()];
         let mut prunes = vec![false; frame.axes.len()];
+        let mut bases = vec![false; frame.axes.len()];
         for m in &plan.only().measurements {
             // Of most kinds it is the same for all dimensions: of a hundred of them they are not asked one by one.
             match &m.block {
                 Block::Based(block) => {
                     lumps.iter_mut().enumerate().for_each(|(d, l)| *l &= m.block.lumps(d));
-                    let weighted = block.dimensions().filter(|(.., told)| told.weights().is_some());
-                    weighted.for_each(|(d, ..)| prunes[d] = plan.zeros.is_empty());
+                    for (d, .., told) in block.dimensions() {
+                        prunes[d] |= told.weights().is_some() && plan.zeros.is_empty();
+                        bases[d] |= told.basis().is_some();
+                    }
                 }
                 Block::Pairs(_) if plan.centres().is_some() => lumps.fill(false),
                 block if !block.lumps(0) => lumps.fill(false),
                 _ => {}
             }
         }
+        prunes.iter_mut().zip(&bases).for_each(|(prunes, based)| *prunes &= !based);
         let mut estimator = Estimator::of(&context)?;
         let apart = matches!(estimator, Estimator::Components(_)) && !plan.zeros.is_empty();
         let collapse = |(a, lumps): (&Axis, &bool)| apart && *lumps && !a.is_balanced();
@@ -95,7 +101,7 @@ impl<S: Source> Recovery<S> {
         let kin = context.frame.axes.iter().map(|_| OnceLock::new()).collect();
         let lumped = context.frame.axes.iter().map(|_| OnceLock::new()).collect();
         let zeros = Imposed::new(zeros);
-        let recovery = Recovery { context, estimator, zeros, lumps, prunes, collapses, lumped, kin };
+        let recovery = Recovery { context, estimator, zeros, lumps, prunes, bases, collapses, lumped, kin };
         if let Some(z) = recovery.zeros().iter().find(|z| !recovery.holds(&z.cuboid)) {
             return Err(RecoverError::Plan(format!("no table holds the cells where {}", z.condition)));
         }
@@ -186,6 +192,11 @@ impl<S: Source> Recovery<S> {
     /// Whether nodes of a dimension have weights, so that no two groups look alike.
     pub(crate) fn prunes(&self, dimension: usize) -> bool {
         !self.lumps(dimension) && self.prunes.get(dimension).is_some_and(|&prunes| prunes)
+    }
+
+    /// Whether a basis tells a level of a dimension: then its axis cannot be [pruned](Axis::prune).
+    pub(crate) fn has_basis(&self, dimension: usize) -> bool {
+        self.bases.get(dimension).is_some_and(|&based| based)
     }
 
     /// Whether a law takes more than a sum over components, so that not very many are compared.

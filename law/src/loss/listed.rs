@@ -20,6 +20,8 @@ const FEW: f64 = 1024.0;
 struct Masses {
     masses: Vec<f64>,
     lost: f64,
+    /// No less than the terms that a mass is added up of, those of its factors with them: each may be off by half a unit in the last place.
+    terms: f64,
 }
 
 /// `None` where there are too many values, or more products than that. `above` is some bound on δ.
@@ -28,7 +30,7 @@ pub(super) fn delta(loss: &Loss, epsilon: f64, above: f64, products: usize) -> O
     if loss.smooth > 0.0 || noises > MOST as f64 {
         return None;
     }
-    let mut list = List { each: CUT * above / noises, work: products, terms: 0.0 };
+    let mut list = List { each: CUT * above / noises, work: products };
     let mut lattices: Vec<(f64, Masses)> = Vec::new();
     let mut parts = loss.parts.clone();
     parts.sort_by(|a, b| a.variance.total_cmp(&b.variance));
@@ -38,6 +40,7 @@ pub(super) fn delta(loss: &Loss, epsilon: f64, above: f64, products: usize) -> O
     }
     lattices.sort_by_key(|(_, l)| std::cmp::Reverse(l.masses.len()));
     let mut lost: f64 = lattices.iter().map(|(_, l)| l.lost).sum();
+    let terms: f64 = lattices.iter().map(|(_, l)| l.terms).sum();
     let mut halves = [vec![(0.0, 1.0)], vec![(0.0, 1.0)]];
     for (step, lattice) in &lattices {
         let to = usize::from(halves[1].len() < halves[0].len());
@@ -57,7 +60,7 @@ pub(super) fn delta(loss: &Loss, epsilon: f64, above: f64, products: usize) -> O
     let hair = UNIT * 16.0 * (size + loss.rho() * loss.parts.len() as f64);
     let (sum, beyond) = walk(&first, &second, epsilon - loss.rho() - hair);
     // A mass is a product of as many factors as there are noises, each an exponential, added up as often as there are terms.
-    let relative = UNIT * (64.0 * noises + size * 64.0 + 256.0 + 0.125 * (list.terms - FEW).max(0.0));
+    let relative = UNIT * (64.0 * noises + size * 64.0 + 256.0 + 0.125 * (terms - FEW).max(0.0));
     let error = relative * sum + UNIT * (first.len() + second.len() + 64) as f64 * beyond;
     let lost = lost * (1.0 + 1e-9);
     Some(bounded(sum + error + lost, 2.0 * error + lost + 2.0 * hair * beyond))
@@ -88,19 +91,17 @@ struct List {
     each: f64,
     /// The products that are left.
     work: usize,
-    /// No less than the terms that a mass is added up of.
-    terms: f64,
 }
 
 impl List {
     /// The sum of noises of one scale.
     fn lattice(&mut self, variance: f64, alike: &[Part]) -> Option<Masses> {
         let one = self.one(variance)?;
-        let mut all = Masses { masses: vec![1.0], lost: 0.0 };
+        let mut all = Masses { masses: vec![1.0], lost: 0.0, terms: 0.0 };
         for p in alike {
             // Doubling, for many.
             let (mut power, mut left) = (one.clone(), p.copies as u64);
-            let mut many = Masses { masses: vec![1.0], lost: 0.0 };
+            let mut many = Masses { masses: vec![1.0], lost: 0.0, terms: 0.0 };
             loop {
                 if left & 1 == 1 {
                     many = self.convolve(&many, &power, 1)?;
@@ -124,10 +125,9 @@ impl List {
         }
         let half: Vec<f64> =
             (0..=reach as u64).map(|k| libm::exp(-((k * k) as f64) / (2.0 * variance))).collect();
-        self.terms += reach;
         let total = half.iter().skip(1).rev().sum::<f64>() * 2.0 + 1.0;
         let masses = half.iter().skip(1).rev().chain(&half).map(|m| m / total).collect();
-        Some(Masses { masses, lost: 0.5 * self.each })
+        Some(Masses { masses, lost: 0.5 * self.each, terms: reach })
     }
 
     /// The sum of one and `by` times another.
@@ -137,7 +137,6 @@ impl List {
         if length > MOST {
             return None;
         }
-        self.terms += a.masses.len().min(b.masses.len()) as f64;
         let mut masses = vec![0.0; length];
         for (i, x) in b.masses.iter().enumerate() {
             let row = &mut masses[i * by..i * by + a.masses.len()];
@@ -154,7 +153,8 @@ impl List {
         }
         masses.truncate(masses.len() - ends);
         masses.drain(..ends);
-        Some(Masses { masses, lost: a.lost + b.lost + lost })
+        let terms = a.terms + b.terms + a.masses.len().min(b.masses.len()) as f64;
+        Some(Masses { masses, lost: a.lost + b.lost + lost, terms })
     }
 
     /// All sums of a value and one of a lattice.

@@ -29,8 +29,8 @@ impl<S: Source> Evaluator<S> {
                 continue;
             };
             let reach = &part.reaches[at];
-            // Without groups of siblings there is nothing that could stay together.
-            if axis.rungs.len() < 3 {
+            // Without groups of siblings there is nothing that could stay together; the rows of a basis are of all nodes.
+            if axis.rungs.len() < 3 || self.recovery.has_basis(dim) {
                 axes.push(axis.clone());
                 reaches.push(reach.over(None));
                 continue;
@@ -49,6 +49,7 @@ impl<S: Source> Evaluator<S> {
             return Ok(None);
         }
         let Some(mut table) = self.recovery.near(&frame, &part.cuboid)? else { return Ok(None) };
+        debug_assert_eq!(table.len(), frame.len(&part.cuboid), "each cell of the frame has its own");
         // From what a node has to the sum of what it stands for.
         table.iter_mut().zip(frame.times(&part.cuboid)).for_each(|(v, n)| *v *= n);
         let near = Part { filter: part.filter, cuboid: Cuboid::clone(&part.cuboid), reaches };
@@ -89,8 +90,8 @@ mod tests {
     use crate::exact::Rational;
     use crate::plan::slices::Slices;
     use crate::plan::{
-        Based, Block, BudgetRule, Channel, Measure, Measurement, Neighbours, NodeWeights, Noise, Plan, Table,
-        Telling,
+        Based, Basis, Block, BudgetRule, Channel, Measure, Measurement, Neighbours, NodeWeights, Noise, Plan,
+        Table, Telling,
     };
     use crate::recover::{Recovery, SourceError};
     use crate::sql::Aggregate;
@@ -144,7 +145,8 @@ mod tests {
         Cube { dimensions: vec![Dimension::plain("a", labels(3)), area, Dimension::plain("b", labels(2))] }
     }
 
-    /// A plan of all components of the one table, told evenly, by weights, or by such that components with the last dimension have for themselves.
+    /// A plan of all components of the one table, told evenly, by weights, by such that components with the last dimension have for themselves, or by a basis of
+    /// the finest areas.
     fn plan(cube: &Cube, weighted: u8, factors: &[u32]) -> Plan {
         let levels = vec![vec![0, 1], vec![0, 1, 2, 3], vec![0, 1]];
         let frame = Frame::new(cube, &levels);
@@ -157,11 +159,21 @@ mod tests {
         };
         let told = |from: usize| -> Vec<Arc<NodeWeights>> { (1..4).map(|l| weights(l, from)).collect() };
         let told = [told(0), told(2)];
+        let rung = frame.rung(Level::new(1, 3));
+        let first = |v: usize| rung.parent.iter().position(|p| *p == rung.parent[v]).unwrap();
+        let row = |v: usize| -> Vec<i32> {
+            let mut row = vec![0; rung.len()];
+            (row[v], row[first(v)]) = (factors[v % factors.len()] as i32, -1);
+            row
+        };
+        let rows = (0..rung.len()).filter(|&v| first(v) != v).flat_map(row).collect();
+        let basis = Arc::new(Basis::new(rung.parent.to_vec(), rows).unwrap());
         let block = |a: Cuboid| match a.level(1) {
             level if weighted > 0 && level > 0 => {
-                let kind = usize::from(weighted > 1 && a.level(2) > 0);
-                let way = |d: usize| match d {
-                    1 => Telling::Weights(told[kind][level - 1].clone()),
+                let kind = usize::from(weighted == 2 && a.level(2) > 0);
+                let way = |d: usize| match (d, weighted) {
+                    (1, 3) if level == 3 => Telling::Basis(basis.clone()),
+                    (1, 1 | 2) => Telling::Weights(told[kind][level - 1].clone()),
                     _ => Telling::Siblings,
                 };
                 let axes = a.iter().map(|at| way(at.dimension)).collect();
@@ -191,7 +203,7 @@ mod tests {
         /// and nothing is read whole that is cut.
         #[test]
         fn as_if_the_whole_table_were_there(
-            weighted in 0u8..3,
+            weighted in 0u8..4,
             factors in prop::collection::vec(1u32..4, 7),
             drawn in prop::collection::vec(-40i64..90, 400),
             most in prop_oneof![8u64..60, Just(u64::MAX)],
