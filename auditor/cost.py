@@ -21,10 +21,15 @@ def up(value):
 
 
 def total(costs):
-    """Exact where both numbers have 128 bits; otherwise each cost is rounded up."""
-    exact = sum(costs, Fraction(0))
-    fits = max(exact.numerator, exact.denominator) < 1 << 128
-    return exact if fits else Fraction(sum(map(up, costs)), 1 << 96)
+    """Exact where 128 bits are enough for each step, before it is reduced; otherwise each cost is rounded up."""
+    exact = Fraction(0)
+    for cost in costs:
+        below = math.lcm(exact.denominator, cost.denominator)
+        above = sum(one.numerator * (below // one.denominator) for one in (exact, cost))
+        if max(above, below) >= 1 << 128:
+            return Fraction(sum(map(up, costs)), 1 << 96)
+        exact += cost
+    return exact
 
 
 def binary(value, digits, rounded):

@@ -8,11 +8,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// From now on Ctrl-C, and the request to end, end the process in this way, with exit code 130 or 143. `say` shows what is said. The end of the terminal
-/// is left as it is: whoever wants to go on beyond it (`nohup`) has asked for that before.
+/// The signal of a terminal that is closed, unless somebody who wants to go on beyond it (`nohup`) had it ignored; where that is not known it stays as it is.
+fn hung_up() -> Option<i32> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+    let ignored = u64::from_str_radix(ignored.trim(), 16).ok()?;
+    // The first signal of them.
+    (ignored & 1 == 0).then_some(1)
+}
+
+/// From now on Ctrl-C, the request to end, and the end of the terminal end the process in this way, with exit code 130, 143 or 129. `say` shows what is said. A file
+/// that may not grow further is an error of that file, and no end of the process.
 pub fn listen(watch: Watch, say: fn(&str)) {
     let signal = Arc::new(AtomicUsize::new(0));
-    for known in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+    for known in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM].into_iter().chain(hung_up()) {
         // Where there is no such signal the process ends as any other does.
         let _ = signal_hook::flag::register_usize(known, signal.clone(), known as usize);
     }

@@ -170,11 +170,21 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     };
     let text = crate::files::text(batch, MOST)
         .map_err(|e| Failure::Message(format!("cannot read {}: {e}", output::path(batch))))?;
-    let asked = queries(batch, &text)?.into_iter().map(|(_, sql)| question(&sql, args.within));
+    let at = |line: usize, failure: Failure| match failure {
+        Failure::Message(why) => Failure::Message(format!(
+            "{}, the question that begins in line {line}: {why}",
+            output::path(batch)
+        )),
+        other => other,
+    };
+    let lines = queries(batch, &text)?;
+    let asked = lines.iter().map(|(line, sql)| question(sql, args.within).map_err(|e| at(*line, e)));
     let asked = asked.collect::<Result<Vec<_>, _>>()?;
     let mut asker = Asker::new(args, watch)?;
     // Nothing is measured for one question before all of them can be answered.
-    asked.iter().try_for_each(|(sql, _)| asker.readable(sql))?;
+    for ((line, _), (sql, _)) in lines.iter().zip(&asked) {
+        asker.readable(sql).map_err(|e| at(*line, e))?;
+    }
     let mut refused = 0usize;
     for (i, (sql, within)) in asked.iter().enumerate() {
         let reply = asker.ask(sql, *within)?;

@@ -44,7 +44,7 @@ pub(super) fn statements(text: &str) -> Vec<(usize, String)> {
 
 /// The statements of a file. A file in which none begins as one is another file, whose lines nobody asked to see.
 pub(super) fn queries(file: &Path, text: &str) -> Result<Vec<(usize, String)>, Failure> {
-    let found = statements(text);
+    let found = statements(text.strip_prefix('\u{feff}').unwrap_or(text));
     let begins = |sql: &str| {
         let first = sql.trim_start_matches('(').split_whitespace().next().unwrap_or_default();
         ["SELECT", "SHOW", "DESCRIBE", "DESC"].iter().any(|word| first.eq_ignore_ascii_case(word))

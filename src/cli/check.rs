@@ -104,6 +104,10 @@ fn text(report: &Report, refused: Option<&str>, path: &str) -> String {
         rows => out.push_str(&format!("{path}{files}: {}, {unusable}\n", counted(rows, "row"))),
     }
     let wrapped = |text: &str| crate::audit::wrap(text, 76, 2);
+    if report.rows == 0 && report.columns.is_empty() {
+        let why = "there is no row: a release is noise around nothing, and costs as much as any. If rows were expected, the export failed";
+        out.push_str(&format!("\n- {}\n", wrapped(why)));
+    }
     if let Some(why) = refused {
         let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
         out.push_str(&format!(

@@ -128,7 +128,8 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     let lists: String =
         lists.iter().map(|(path, _)| format!("wrote {}, a list of areas\n", output::path(path))).collect();
     output::wrote(output::print(&format!(
-        "{lists}wrote {0}: check every line marked \"confirm\", set `confirmed = true` below it, then\n  margins plan {0}\n",
-        output::path(out)
+        "{lists}wrote {0}: check every line marked \"confirm\", set `confirmed = true` below it, then\n  margins plan {1}\n",
+        output::path(out),
+        output::word(&output::path(out))
     )))
 }

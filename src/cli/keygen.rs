@@ -41,8 +41,8 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
         "secret key  {}  keep it secret; without it nobody can sign as you\npublic key  {}  publish it\n\nSign a release:   margins release SPEC --key {}\nCheck a release:  margins verify FILE --pubkey {}\n",
         output::path(&args.out),
         output::path(&public),
-        output::path(&args.out),
-        output::path(&public)
+        output::word(&output::path(&args.out)),
+        output::word(&output::path(&public))
     )))
 }
 

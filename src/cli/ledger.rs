@@ -184,13 +184,17 @@ fn bind(init: &Init) -> Outcome {
 /// The ledgers of the working folder.
 fn all() -> Result<Vec<PathBuf>, Failure> {
     let folder = Path::new("ledger");
-    let entries = std::fs::read_dir(folder).map_err(|e| {
+    let none = |why: &str| {
         Failure::Message(format!(
-            "no ledger is in the folder `ledger` of this folder ({e}); name one: margins ledger show ID"
+            "no ledger is in the folder `ledger` of this folder{why}; name one: margins ledger show ID"
         ))
-    })?;
+    };
+    let entries = std::fs::read_dir(folder).map_err(|e| none(&format!(" ({e})")))?;
     let mut files: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
     files.retain(|p| p.extension().is_some_and(|e| e == "jsonl") && p.is_file());
+    if files.is_empty() {
+        return Err(none(""));
+    }
     files.sort();
     Ok(files)
 }
@@ -325,6 +329,10 @@ fn whole_chain(chain: &Chain, args: &Verify) -> Result<Vec<Check>, Failure> {
         "{lines}, each holds the hash of the one before; every charge is signed; head {}",
         chain.head()
     );
+    if chain.lines().is_empty() {
+        let why = "there is no line in it: it is none yet, or what stood there is lost, its bound with it";
+        return Ok(vec![Check("chain".into(), Some(false), why.into())]);
+    }
     let mut checks = vec![Check("chain".into(), Some(true), detail)];
     let all = match chain.bound_is_signed() {
         Some(true) => "every charge, and with the first one below it the bound",

@@ -4,6 +4,7 @@ use super::{Failure, output};
 use crate::audit;
 use crate::release::trusted::Trusted;
 use crate::release::{self, Check, Outcome, Release, ReleaseError};
+use crate::visible::visible;
 use crate::watch::Watch;
 use std::path::{Path, PathBuf};
 
@@ -106,9 +107,17 @@ pub(super) fn no_list(folder: &Path, e: &std::io::Error) -> Failure {
 
 /// A key given as a file or as itself.
 pub(super) fn read_key(key: &str) -> Result<String, Failure> {
-    if !std::path::Path::new(key).exists() && release::public_key_text(key).is_ok() {
+    if !Path::new(key).exists() && release::public_key_text(key).is_ok() {
         return Ok(key.into());
     }
-    crate::files::text(key.as_ref(), 1 << 16)
-        .map_err(|e| Failure::Message(format!("cannot read the public key {key}: {e}")))
+    let text = crate::files::text(key.as_ref(), 1 << 16)
+        .map_err(|e| Failure::Message(format!("cannot read the public key {}: {e}", visible(key))))?;
+    match release::public_key_text(&text) {
+        Ok(_) => Ok(text),
+        Err(_) if text.contains("secret key") => Err(Failure::Message(format!(
+            "{} is a secret key: whoever checks a file has the public one, which ends with .pub",
+            visible(key)
+        ))),
+        Err(e) => Err(Failure::Message(format!("{} is no public key: {e}", visible(key)))),
+    }
 }

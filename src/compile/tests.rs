@@ -5,6 +5,7 @@ use crate::plan::{Measure, Plan};
 use crate::planner::Planned;
 use crate::release::packing::{layout, pack};
 use crate::release::{Kind, Outcome, Release, Writer, claims, wire};
+use crate::render::ResultCell;
 use crate::secret::Charged;
 use crate::secret::ingest::Means;
 use crate::secret::ingest::Rows;
@@ -224,6 +225,66 @@ fn zeros_are_declared_and_imposed() {
     let refused = crate::secret::ingest::read(&spec(&wrong), &data, &Means::default()).unwrap_err();
     assert!(matches!(refused, IngestError::Zero { .. }), "{refused}");
     assert!(refused.to_string().contains("where sex = 'M' AND age = 7"), "{refused}");
+}
+
+/// A row's error is its own, whatever was asked before it: lumps that are alike but for what is known to be empty of them have other laws.
+#[test]
+fn what_is_empty_is_part_of_a_law() {
+    let text = "name = \"t\"\ntitle = \"T\"\ndemo = true\n[privacy]\nunit = \"row\"\nrho = 1\n\
+                [[dimension]]\nname = \"sex\"\ncategories = [\"a\", \"b\", \"c\"]\n\
+                [[dimension]]\nname = \"age\"\nrange = [1, 5]\nother = \"else\"\n\
+                [[table]]\nof = [\"age\", \"sex\"]\n[[zero]]\nwhere = \"age = 3 AND sex = 'c'\"\n[strategy]\nmeasure = \"residual\"\n";
+    let dir = tempfile::tempdir().unwrap();
+    let made = released_from(dir.path(), &spec(text), "sex,age\na,1\nb,2\nc,9\na,3\n");
+    let errors = |conditions: &[&str]| -> Vec<f64> {
+        let answers = Answers::open(&made.sealed.path).unwrap();
+        let asked = conditions.iter().map(|condition| {
+            let sql = format!("SELECT age, COUNT(*) FROM t WHERE {condition} GROUP BY age");
+            let of = |cell: &ResultCell| match cell {
+                ResultCell::Figure(figure) => Some(figure.std_error),
+                _ => None,
+            };
+            answers.query(&sql, 0.9).unwrap().rows.iter().filter_map(|row| row.iter().find_map(of)).collect()
+        });
+        asked.last().unwrap()
+    };
+    let (few, range) = ("age IN (2, 3)", "age BETWEEN 2 AND 3");
+    let alone = errors(&[few]);
+    assert!((alone[0] * alone[0] - 1.5).abs() < 1e-9 && (alone[1] - 1.0).abs() < 1e-9, "{alone:?}");
+    for asked in
+        [&[range][..], &[few, range], &[range, few], &["age = 4", "age = 3", few], &["age <> 3", range]]
+    {
+        assert_eq!(errors(asked), alone, "{asked:?}");
+    }
+}
+
+/// What is said of a dimension stays said where a strategy puts levels of its own into it.
+#[test]
+fn helping_levels_keep_what_is_said() {
+    for (measure, budget) in [("wavelet", "rho = 1"), ("hierarchy", "epsilon = 1"), ("tables", "epsilon = 1")]
+    {
+        let text = format!(
+            "name = \"t\"\ntitle = \"T\"\ndemo = true\n[privacy]\nunit = \"row\"\n{budget}\n\
+             [[dimension]]\nname = \"age\"\nrange = [0, 20]\nmissing = \"unknown\"\nunit = \"years\"\n\
+             [[dimension]]\nname = \"sex\"\ncategories = [\"F\", \"M\"]\nlabels = {{ F = \"women\" }}\n\
+             [[table]]\nof = [\"age\", \"sex\"]\nask = {{ age = \"ranges\" }}\n[strategy]\nmeasure = \"{measure}\"\neffort = 0\n"
+        );
+        let dir = tempfile::tempdir().unwrap();
+        let made = released_from(dir.path(), &spec(&text), "sex,age\nF,1\nM,\nF,9\n");
+        let audit = crate::audit::audit(&Release::open(&made.sealed.path).unwrap(), None).unwrap();
+        assert!(audit.passed(), "{measure}: {}", audit.to_text("t"));
+        let answers = Answers::open(&made.sealed.path).unwrap();
+        assert_eq!(
+            answers.cube().dimensions[0].legend().unwrap().unit.as_deref(),
+            Some("years"),
+            "{measure}"
+        );
+        for sql in
+            ["SELECT COUNT(*) FROM t WHERE age IS NULL", "SELECT COUNT(age) FROM t WHERE sex = 'women'"]
+        {
+            answers.query(sql, 0.9).unwrap_or_else(|e| panic!("{measure}, {sql}: {e}"));
+        }
+    }
 }
 
 const MATRIX: &str = r#"

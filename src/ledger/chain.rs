@@ -35,7 +35,12 @@ pub(super) fn hash(entry: &Entry) -> Result<String, canonical::CanonicalError> {
 
 /// The entry that a whole line is, in the one way in which it can be written.
 pub(super) fn entry_of(line: &[u8]) -> Result<Entry, String> {
-    canonical::check(line).map_err(|at| format!("not canonical JSON at byte {at}"))?;
+    canonical::check(line).map_err(|at| match () {
+        () if line.ends_with(b"\r\n") => "its line ends were changed, to those of Windows".to_owned(),
+        () if line.starts_with(b"\xef\xbb\xbf") => "a byte-order mark was put before it".to_owned(),
+        () if line.trim_ascii().is_empty() => "it is empty".to_owned(),
+        () => format!("not canonical JSON at byte {at}"),
+    })?;
     let entry: Entry = serde_json::from_slice(line).map_err(|e| e.to_string())?;
     // What is not a field of an entry does not come back.
     match canonical::to_bytes(&entry).ok().as_deref() == Some(line) {
@@ -97,6 +102,10 @@ impl Chain {
             let number = self.lines.len() + 1;
             let line_error = |why: String| LedgerError::Line { line: number, why };
             if !line.ends_with(b"\n") {
+                let whole = entry_of(&[line, b"\n"].concat());
+                if whole.is_ok_and(|entry| entry.previous == self.head()) {
+                    return Err(LedgerError::Unended { line: number });
+                }
                 return Err(LedgerError::Torn { line: number, closing: self.closes(line) });
             }
             let entry = entry_of(line).map_err(|why| match number == 1 && is_first_kind(line) {

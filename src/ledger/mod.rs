@@ -91,6 +91,15 @@ pub enum LedgerError {
         /// Whether it was to say what files a charge became.
         closing: bool,
     },
+    /// The last line is whole, and only what ends it is gone.
+    #[error(
+        "line {line}, the last of the ledger, is whole and has lost only the end of the line, as in an editor or a copy. It may be a charge: do not remove it. \
+         Put the end back, by one newline at the end of the file (echo >> FILE)"
+    )]
+    Unended {
+        /// Counted from 1.
+        line: usize,
+    },
     /// Somebody else's account.
     #[error("{path} is the ledger of `{found}`, not of `{wanted}`: every dataset has its own", path = .path.display())]
     Other {

@@ -267,14 +267,17 @@ fn tampering_shows() {
             assert!(refused(&swapped.concat()), "line {at} swapped");
         }
     }
-    for cut in 1..lines[5].len() {
+    // Only its end is gone: that may be a charge.
+    let unended = Chain::of(&good[..good.len() - 1]);
+    assert!(matches!(unended, Err(LedgerError::Unended { line: 6 })));
+    for cut in 2..lines[5].len() {
         let torn = Chain::of(&good[..good.len() - cut]);
         assert!(matches!(torn, Err(LedgerError::Torn { line: 6, .. })), "{cut}");
     }
     // Whether noise was drawn is told from the line.
     for (at, line) in lines.iter().enumerate() {
         let closing = line.starts_with(b"{\"charge\":");
-        for left in [1, 11, line.len() - 1] {
+        for left in [1, 11, line.len() - 2] {
             let whole: Vec<u8> = lines[..at].concat();
             let told = Chain::of(&[&whole, &line[..left]].concat()).unwrap_err().to_string();
             let before = at > 0 && lines[at - 1].starts_with(b"{\"charged\":");

@@ -1,7 +1,7 @@
 //! What an account holds, in words and as JSON.
 
 use super::MakeError;
-use super::words::decimals;
+use super::words::{decimals, word};
 use crate::exact::Rational;
 use crate::ledger::published::{Found, look};
 use crate::ledger::{
@@ -83,25 +83,28 @@ pub(crate) fn files(out: &Path) -> Result<Vec<PathBuf>, MakeError> {
     Ok(files)
 }
 
-/// What was read, if it can be. Where the disk fails nobody knows what is out, which is no reason to spend; what else cannot be read was not sealed here, or is
-/// being written.
+/// What was read; nothing of what is not there. Of what is there and cannot be read nobody knows what it cost, which is no reason to spend.
 pub(crate) fn readable<T>(path: &Path, read: io::Result<T>) -> Result<Option<T>, MakeError> {
-    // EIO.
-    let broken = |e: &io::Error| cfg!(unix) && e.raw_os_error() == Some(5);
     match read {
-        Err(e) if broken(&e) => Err(MakeError::Wrong(format!(
-            "{} cannot be read: {e}. Nothing is spent before it is known what is out",
-            shown(path)
-        ))),
-        read => Ok(read.ok()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(unknown(path, &e)),
+        Ok(read) => Ok(Some(read)),
     }
 }
 
-/// A release that can be opened.
+fn unknown(path: &Path, why: &dyn std::fmt::Display) -> MakeError {
+    MakeError::Wrong(format!(
+        "{} cannot be read: {why}. Nothing is spent before it is known what is out: get it from where it was copied to, or move it elsewhere if it is no release of these people",
+        shown(path)
+    ))
+}
+
+/// A release, if it is still there. Files have such a name only once they are whole, so one that does not open was changed.
 pub(crate) fn opened(file: &Path) -> Result<Option<Release>, MakeError> {
     match Release::open(file) {
         Err(ReleaseError::Io(e)) => readable(file, Err(e)),
-        release => Ok(release.ok()),
+        Err(e) => Err(unknown(file, &e)),
+        Ok(release) => Ok(Some(release)),
     }
 }
 
@@ -124,18 +127,22 @@ pub(crate) fn elsewhere(out: &Path, ledger: &Path, id: &str) -> Result<Vec<(Path
     Ok(releases.into_iter().filter_map(not).collect())
 }
 
-/// Refuses to charge a ledger that has a bound while a release of these people is out that it does not hold: the bound is of all of them.
-pub(crate) fn all_charged(out: &Path, ledger: &Path, id: &str) -> Result<(), MakeError> {
-    let Ok(chain) = Ledger::at(ledger, id).and_then(|l| l.chain()) else { return Ok(()) };
-    if chain.bound().is_none() {
+/// Refuses to charge a ledger that has a bound, or for what adds to another release, while a release of these people is out that it does not hold: the bound is
+/// of all of them.
+pub(crate) fn all_charged(out: &Path, ledger: &Path, id: &str, extends: bool) -> Result<(), MakeError> {
+    let chain = Ledger::at(ledger, id).and_then(|l| l.chain()).map_err(|e| MakeError::about(ledger, &e))?;
+    let has_bound = chain.bound().is_some();
+    if !has_bound && !extends {
         return Ok(());
     }
     let Some((file, why)) = elsewhere(out, ledger, id)?.into_iter().next() else { return Ok(()) };
     Err(MakeError::Wrong(format!(
-        "{file} was charged to the account `{id}`, but not in {ledger}, which has a bound: {why}. Nothing is spent before that is cleared up: \
-         put back the ledger that was charged (margins ledger verify {id} --release {file})",
-        file = shown(&file),
-        ledger = shown(ledger),
+        "{} was charged to the account `{id}`, but not in {}{}: {why}. Nothing is spent before that is cleared up: \
+         put back the ledger that was charged (margins ledger verify {id} --release {})",
+        shown(&file),
+        shown(ledger),
+        if has_bound { ", which has a bound" } else { "" },
+        word(&shown(&file)),
     )))
 }
 

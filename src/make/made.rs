@@ -120,7 +120,7 @@ fn make_signed(
     if let Some(file) = &options.extends {
         account::charged(file, &ledger, &spec)?;
     }
-    account::all_charged(out, &ledger, &spec.account_name().id)?;
+    account::all_charged(out, &ledger, &spec.account_name().id, options.extends.is_some())?;
     account::not_forgotten(out).iter().for_each(|text| (options.warn)(text));
     let own = spec
         .data

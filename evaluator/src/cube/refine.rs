@@ -70,7 +70,12 @@ fn halved(dimension: &Dimension) -> (Dimension, Vec<usize>) {
         at.push(levels.len());
         levels.push(Categories { parent, ..fine.clone() });
     }
-    (Dimension::new(&*dimension.name, levels), at)
+    let mut out = Dimension::new(&*dimension.name, levels);
+    if let Some(legend) = dimension.legend() {
+        // It names levels and categories, and all of them are still there.
+        let _ = out.explain(legend.clone());
+    }
+    (out, at)
 }
 
 /// A name that no level of the dimension has: `half1`, `half2`, …

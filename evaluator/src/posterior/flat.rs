@@ -8,13 +8,19 @@ pub fn prob_greater(law: &ErrorLaw, estimate: f64, c: f64) -> f64 {
     law.sf(c - estimate)
 }
 
+/// `Pr(θ >= c)` given the estimate.
+pub fn prob_at_least(law: &ErrorLaw, estimate: f64, c: f64) -> f64 {
+    // θ >= c iff E <= y − c.
+    law.cdf(estimate - c)
+}
+
 /// `Pr(a <= θ <= b)` given the estimate.
 pub fn prob_between(law: &ErrorLaw, estimate: f64, a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() || a > b {
         return if a > b { 0.0 } else { f64::NAN };
     }
-    let (below, above) = (law.cdf(a - estimate) - law.pmf(a - estimate), law.sf(b - estimate));
-    (1.0 - below - above).max(0.0)
+    // θ < a iff E > y − a.
+    (1.0 - law.sf(estimate - a) - law.sf(b - estimate)).max(0.0)
 }
 
 /// The probability, were θ equal to `null`, of an estimate at least as far from it, on either side, as this one. An exact

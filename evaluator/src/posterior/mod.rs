@@ -12,7 +12,7 @@ pub(crate) mod total;
 pub(crate) use count::CountPosterior;
 pub use count::PosteriorError;
 pub(crate) use flat::p_value;
-pub use flat::{prob_between, prob_greater};
+pub use flat::{prob_at_least, prob_between, prob_greater};
 pub(crate) use prior::Prior;
 pub use prior::ln_binomial;
 pub use statement::{NotUnderstood, PriorChoice, Statement};

@@ -205,7 +205,10 @@ impl Figures<'_> {
     fn figure_of(&mut self, name: Name, of: Added) -> Expr {
         let mut parts = Vec::new();
         if of.amounts.is_empty() || !of.rows.is_nothing() {
-            let rows = match self.names.weight() {
+            // Beside values that are as rows have them, rows count as they are.
+            let weighted = |(quantity, _): &(Arc<Quantity>, Filter)| quantity.weighing == Weighing::Weighted;
+            let weighs = of.amounts.is_empty() || of.amounts.iter().any(weighted);
+            let rows = match self.names.weight().filter(|_| weighs) {
                 Some(weight) => self.of_quantity(Name::Sum, weight, &of.rows),
                 None => self.add(of.rows, Summand::Rows),
             };

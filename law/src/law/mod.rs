@@ -531,6 +531,7 @@ impl ErrorLaw {
         // All points together may cost what a few probabilities do; what is kept of earlier ones counts alike.
         let mut work = Work::new(4 * self.work);
         let each = self.work / 4;
+        let heaps = self.is_in_heaps();
         let mut shared: Option<(u64, Option<Arc<Nodes>>)> = None;
         let mut bounds = 0;
         let ln = xs
@@ -552,14 +553,22 @@ impl ErrorLaw {
                     let _ = work.spend(cost.max(1000));
                     shared = Some((place as u64, nodes));
                 }
-                match shared.as_ref().and_then(|(_, nodes)| nodes.as_ref()) {
-                    Some(nodes) if work.spend(nodes.len()).is_some() => nodes.ln_density(x),
-                    // Beyond what may be spent: the bound in the density's place.
-                    _ => {
-                        bounds += 1;
-                        self.ln_mass_bound(x) - libm::log(2.5 * sigma)
+                let near = shared.as_ref().and_then(|(_, nodes)| nodes.as_ref());
+                let known = match near.filter(|nodes| work.spend(nodes.len()).is_some()) {
+                    Some(nodes) if !heaps => Some(nodes.ln_density(x)),
+                    // Of a tilt that is good beside a gap the aliases are more than what is in it.
+                    Some(_) if work.left() >= each => {
+                        let own = self.nodes_at(x, each);
+                        let _ = work.spend(own.as_ref().map_or(each, |n| 24 * n.len()).max(1000));
+                        own.map(|nodes| nodes.ln_density(x))
                     }
-                }
+                    _ => None,
+                };
+                // Beyond what may be spent: the bound in the density's place.
+                known.unwrap_or_else(|| {
+                    bounds += 1;
+                    self.ln_mass_bound(x) - libm::log(2.5 * sigma)
+                })
             })
             .collect();
         (ln, bounds)
@@ -603,6 +612,14 @@ impl ErrorLaw {
 
     fn is_normal(&self) -> bool {
         self.groups.iter().all(|g| matches!(g.noise, NoiseLaw::Gaussian { .. }))
+    }
+
+    /// Whether the values may lie in heaps with hardly anything between them: steps of a uniform law as large as all the rest is wide.
+    fn is_in_heaps(&self) -> bool {
+        let uniform = |g: &&Group| matches!(g.noise, NoiseLaw::Uniform { .. });
+        let each = |g: &Group| g.copies as f64 * g.coefficient * g.coefficient * g.noise.variance();
+        let rest: f64 = self.groups.iter().filter(|g| !uniform(g)).map(each).sum();
+        self.groups.iter().filter(uniform).any(|g| g.coefficient * g.coefficient > 0.25 * rest)
     }
 
     fn is_continuous(&self) -> bool {

@@ -151,3 +151,27 @@ fn bounds_of_a_uniform_factor_hold_and_fall() {
         }
     }
 }
+
+/// A sum of cells moves by all of them for each step of a centre, so its law has gaps: within one a probability is what it is at either end.
+#[test]
+fn gaps_are_flat() {
+    for (cells, scale) in [(16.0, 1.0 / 6.0), (16.0, 0.7), (40.0, 0.3), (5.0, 0.2)] {
+        let law = ErrorLaw::new(vec![
+            Term { coefficient: cells, copies: 1, noise: NoiseLaw::Uniform { reach: 2.0 } },
+            Term { coefficient: 1.0, copies: cells as u64, noise: NoiseLaw::DiscreteLaplace { scale } },
+        ])
+        .unwrap();
+        for x in 1..=(3.0 * cells) as i64 {
+            let x = x as f64;
+            let mass = law.sf(x - 1.0) - law.sf(x);
+            assert!(
+                (law.pmf(x) - mass).abs() < 1e-10,
+                "{cells} {scale}: {x} has {} and not {mass}",
+                law.pmf(x)
+            );
+            let all = 1.0 - law.cdf(-x) - law.sf(x);
+            let inside: f64 = (-x as i64 + 1..=x as i64).map(|k| law.pmf(k as f64)).sum();
+            assert!((all - inside).abs() < 1e-9, "{cells} {scale}: up to {x} {inside} and not {all}");
+        }
+    }
+}

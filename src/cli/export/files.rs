@@ -3,6 +3,7 @@
 use super::super::output::Written;
 use super::super::{Failure, Outcome, output};
 use super::amounts::{self, SummedBeside};
+use super::described::{self, Described, PACKAGE};
 use super::finished::Finisher;
 use super::ro_crate::CrateFile;
 use super::sdmx::Identified;
@@ -39,9 +40,6 @@ pub(super) enum Format {
 const STRUCTURE: &str = "structure.xml";
 /// The most cells that are held at once of a table that is written part by part.
 const PART: usize = 1 << 18;
-/// The description of all files, and the longest that is read.
-const PACKAGE: &str = "datapackage.json";
-const MOST_PACKAGE: u64 = 1 << 28;
 /// The description that repositories read.
 const CRATE: &str = "ro-crate-metadata.json";
 
@@ -196,9 +194,15 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
     let names: Vec<String> = (tables.iter())
         .map(|levels| format!("{}.{}", stem(cube, levels, &mut taken), format.ending()))
         .collect();
+    let manifest = answers.release().manifest();
+    let head = package(&[], manifest, Vec::new(), args.level, args.finish);
+    // SDMX has the structure of all tables in one file.
+    let left = (format == Format::SdmxCsv).then_some(format.ending());
+    let described = Described::read(out, &head, left);
     if !args.replace {
-        keeps(out, names.iter().map(String::as_str).chain(beside(format)))?;
+        described.keeps(out, &names, &beside(format))?;
     }
+    let (others, earlier) = (described.stays(&names), described.notes(&names));
     crate::files::folders(out)
         .map_err(|e| Failure::Message(format!("cannot make {}: {e}", output::path(out))))?;
     let mut resources = Vec::with_capacity(tables.len());
@@ -213,7 +217,9 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
         let mut tidy = Tidy::new(&asked, levels)?;
         write(watch, &out.join(&file), |own| format.write(&mut tidy, &asked, levels, own))?;
         let title = name(cube, levels);
-        resources.push(resource(&tidy, format, &file, &title));
+        let mut own = resource(&tidy, format, &file, &title);
+        described::rename(&mut own, &others);
+        resources.push(own);
         if format == Format::SdmxCsv {
             structure.add(&tidy, &Identified::new(&tidy, &flow(answers, &title)), &title, timed);
         }
@@ -222,16 +228,18 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
         amounts::add(&mut notes, tidy.notes);
     }
     drop(stage);
-    let manifest = answers.release().manifest();
     if format == Format::SdmxCsv {
         let (path, media_type) = (STRUCTURE.to_owned(), "application/vnd.sdmx.structure+xml".to_owned());
         write_text(watch, &out.join(STRUCTURE), &structure.message(manifest))?;
         files.push(CrateFile { path, media_type, title: "Structure of the data".into() });
     }
     let texts = caveats.iter().map(|c| c.text(args.level));
-    let all: Vec<String> = texts.chain(notes).collect();
-    let described = super::ro_crate::describe(manifest, &files, &all);
-    write_text(watch, &out.join(CRATE), &(serde_json::to_string_pretty(&described)? + "\n"))?;
+    let mut all: Vec<String> = texts.chain(notes).collect();
+    amounts::add(&mut all, earlier);
+    files.extend(others.iter().filter_map(described::file));
+    let crated = super::ro_crate::describe(manifest, &files, &all);
+    write_text(watch, &out.join(CRATE), &(serde_json::to_string_pretty(&crated)? + "\n"))?;
+    resources.extend(others);
     let package = package(&all, manifest, resources, args.level, args.finish);
     let last = out.join(PACKAGE);
     write_text(watch, &last, &(serde_json::to_string_pretty(&package)? + "\n"))?;
@@ -242,27 +250,8 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
 }
 
 /// What stands beside the tables.
-fn beside<'n>(format: Format) -> impl Iterator<Item = &'n str> {
-    [PACKAGE, CRATE].into_iter().chain((format == Format::SdmxCsv).then_some(STRUCTURE))
-}
-
-/// Refuses to replace what no export made: what is there, and the folder's datapackage.json does not name.
-fn keeps<'n>(out: &Path, mut names: impl Iterator<Item = &'n str>) -> Outcome {
-    let package = crate::files::text(&out.join(PACKAGE), MOST_PACKAGE).ok();
-    let package = package.and_then(|text| serde_json::from_str::<Value>(&text).ok());
-    let resources = package.as_ref().and_then(|p| p["resources"].as_array());
-    let own = |name: &str| match resources {
-        Some(list) => [PACKAGE, CRATE, STRUCTURE].contains(&name) || list.iter().any(|r| r["path"] == name),
-        None => false,
-    };
-    let is_there = |path: &Path| path.symlink_metadata().is_ok();
-    match names.find(|name| is_there(&out.join(name)) && !own(name)) {
-        Some(name) => Err(Failure::Message(format!(
-            "{} is there, and {PACKAGE} beside it does not say that an export made it; --replace replaces it",
-            output::path(&out.join(name))
-        ))),
-        None => Ok(()),
-    }
+fn beside(format: Format) -> Vec<&'static str> {
+    [PACKAGE, CRATE].into_iter().chain((format == Format::SdmxCsv).then_some(STRUCTURE)).collect()
 }
 
 /// Writes a file without a name first: what is interrupted leaves nothing.

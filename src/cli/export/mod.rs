@@ -1,6 +1,7 @@
 //! `margins export`: a whole recovered table, every cell with its interval.
 
 mod amounts;
+mod described;
 mod files;
 mod finished;
 mod json_stat;

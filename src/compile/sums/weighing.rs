@@ -116,6 +116,34 @@ fn without_noise_weighted_figures_are_those_of_the_rows() {
     }
 }
 
+/// Beside an amount that is as rows have it, the rows of ELSE count as they are, in its mean and in its sum.
+#[test]
+fn the_rows_of_else_count_as_those_of_then() {
+    let spec = spec(
+        "name = \"shop\"\ntitle = \"Shop\"\ndemo = true\n[privacy]\nunit = \"row\"\nrho = 1e7\n\
+         [[dimension]]\nname = \"sex\"\ncategories = [\"F\", \"M\"]\n[weights]\ncolumn = \"w\"\nhigh = 10\nstep = 1\nunweighted = true\n\
+         [[amount]]\nname = \"plain\"\ncolumn = \"v\"\nlow = 0\nhigh = 100\nstep = 1\nweighted = false\n\
+         [[amount]]\nname = \"times\"\ncolumn = \"v\"\nlow = 0\nhigh = 1000\nstep = 1\n\
+         [[table]]\nof = [\"sex\"]\nsum = [\"plain\", \"times\"]\n",
+    );
+    let rows: String = ["F,1,20\n", "M,3,0\n"].iter().map(|row| row.repeat(50)).collect();
+    let dir = tempfile::tempdir().unwrap();
+    let made = released_from(dir.path(), &spec, &format!("sex,w,v\n{rows}"));
+    let answers = Answers::open(&made.sealed.path).unwrap();
+    for (sql, want) in [
+        ("AVG(CASE WHEN sex = 'F' THEN plain ELSE 0 END)", 10.0),
+        ("SUM(CASE WHEN sex = 'F' THEN plain ELSE 1 END)", 1050.0),
+        ("AVG(CASE WHEN sex = 'F' THEN w ELSE 0 END)", 0.5),
+        // A weighted mean is one of weights.
+        ("AVG(CASE WHEN sex = 'F' THEN times ELSE 0 END)", 5.0),
+        ("SUM(CASE WHEN sex = 'F' THEN times ELSE 1 END)", 1150.0),
+        ("AVG(CASE WHEN sex = 'F' THEN 20 ELSE 0 END)", 5.0),
+    ] {
+        let found = figures(&answers, &format!("SELECT {sql} FROM shop"))[0][0];
+        assert!((found.estimate - want).abs() < 0.01 * want, "{sql}: {found:?} {want}");
+    }
+}
+
 /// A weight beyond its ends, between its steps or below 0 is one and the same in the count and in every product: of rows that all have 1 the mean is 1, and of rows that
 /// all have -1 it is -1.
 #[test]

@@ -8,7 +8,9 @@ use crate::cube::Filter;
 use crate::joint::{JointLaw, Solved};
 use crate::law::{ErrorLaw, LawError};
 use crate::memo::Memo;
-use crate::posterior::{CountPosterior, Prior, PriorChoice, Statement, Total, prob_between, prob_greater};
+use crate::posterior::{
+    CountPosterior, Prior, PriorChoice, Statement, Total, prob_at_least, prob_between, prob_greater,
+};
 use crate::sql::Aggregate;
 use std::sync::Arc;
 
@@ -22,6 +24,11 @@ pub(crate) enum CountPrior {
     },
 }
 
+/// The probability of more than `c`, or of at least so much.
+fn greater(law: &ErrorLaw, estimate: f64, c: f64, too: bool) -> f64 {
+    if too { prob_at_least(law, estimate, c) } else { prob_greater(law, estimate, c) }
+}
+
 impl Statement {
     /// Its probability under the flat prior. For a ratio the denominator is taken to be positive.
     pub(crate) fn probability(&self, answered: &Answered) -> Result<f64, LawError> {
@@ -31,15 +38,14 @@ impl Statement {
                 if let Statement::Between(a, b) = *self {
                     return Ok(prob_between(law, y, a, b).clamp(0.0, 1.0));
                 }
-                let equal = |c: f64, too: bool| if too { law.pmf(c - y) } else { 0.0 };
-                self.probability_by(|c, too| Ok(prob_greater(law, y, c) + equal(c, too)))
+                self.probability_by(|c, too| Ok(greater(law, y, c, too)))
             }
             error if error.is_by_zero()? => Ok(f64::NAN),
             // R > c exactly when N − c·D > 0.
             ErrorOf::Ratio { pair, numerator, denominator } => self.probability_by(|c, too| {
                 let law = pair.combine(&[1.0, -c])?;
                 let y = numerator - c * denominator;
-                Ok(prob_greater(&law, y, 0.0) + if too { law.pmf(-y) } else { 0.0 })
+                Ok(greater(&law, y, 0.0, too))
             }),
             ErrorOf::Rows(rows) if !rows.is_empty() => Ok(self.sure(rows)),
             // No cells are no units, for sure; and of a mean of a sketch's rows nothing is known.

@@ -31,6 +31,8 @@ pub(super) struct Side {
     pub(super) level: usize,
     /// For each of its nodes what all filters together say of it.
     pub(super) colour: Vec<u32>,
+    /// For each of its nodes what is known of it to be empty; nothing where all are alike.
+    empty: Vec<u32>,
     /// Where the level grouped by stands in GROUP BY, if any part keeps to its groups, and the level.
     pub(super) group: Option<(usize, usize)>,
     /// For each node the group it belongs to (0 without grouping).
@@ -133,6 +135,7 @@ impl<S: Source> Evaluator<S> {
                     }
                     refine(&mut colour, level, &of_node);
                 }
+                let empty = if colour.iter().any(|&c| c > 0) { colour.clone() } else { Vec::new() };
                 for reach in parts.iter().flat_map(|p| &p.reaches).filter(|r| r.dim == dim) {
                     group = group.or(reach.group.map(|i| (i, group_by[i].level)));
                     if reach.classes > 1 {
@@ -144,7 +147,7 @@ impl<S: Source> Evaluator<S> {
                     None => vec![0; colour.len()],
                 };
                 let groups = group.map_or(1, |(_, g)| d.level(g).len());
-                let mut side = Side { dim, level, colour, group, group_of, groups, own: None };
+                let mut side = Side { dim, level, colour, empty, group, group_of, groups, own: None };
                 side.own = self.own(&side, parts);
                 side
             })
@@ -323,6 +326,10 @@ impl<'a, S: Source> Laws<'a, S> {
         }
         for (side, kind) in self.sides.iter().zip(kinds) {
             key.push(side.dim as u64);
+            // Lumps that are alike but for what is known to be empty of them have other laws.
+            let at = self.evaluator.recovery.frame().axes[side.dim].rung(side.level).unwrap_or(0);
+            let nodes = kind.lumped.nodes.get(at).filter(|_| !side.empty.is_empty()).into_iter().flatten();
+            key.extend(nodes.map(|&node| u64::from(side.empty[node as usize])));
             for rung in &kind.lumped.axis.rungs {
                 key.push(rung.len() as u64);
                 key.extend(rung.parent.iter().map(|&p| u64::from(p)));
