@@ -94,7 +94,7 @@ pub(crate) fn readable<T>(path: &Path, read: io::Result<T>) -> Result<Option<T>,
 
 fn unknown(path: &Path, why: &dyn std::fmt::Display) -> MakeError {
     MakeError::Wrong(format!(
-        "{} cannot be read: {why}. Nothing is spent before it is known what is out: get it from where it was copied to, or move it elsewhere if it is no release of these people",
+        "{} cannot be read: {why}. What it cost is not known: get it again from where it was copied to, or move it elsewhere if it is no release of these people",
         shown(path)
     ))
 }

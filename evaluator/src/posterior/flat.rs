@@ -9,7 +9,7 @@ pub fn prob_greater(law: &ErrorLaw, estimate: f64, c: f64) -> f64 {
 }
 
 /// `Pr(θ >= c)` given the estimate.
-pub fn prob_at_least(law: &ErrorLaw, estimate: f64, c: f64) -> f64 {
+pub(crate) fn prob_at_least(law: &ErrorLaw, estimate: f64, c: f64) -> f64 {
     // θ >= c iff E <= y − c.
     law.cdf(estimate - c)
 }

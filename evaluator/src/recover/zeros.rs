@@ -372,6 +372,10 @@ fn widened<'a>(
     parts
 }
 
+/// Of a question whose cells that are known to be empty hang together with others so closely that digits are lost, as where a table known exactly says the same of them.
+const UNSOLVED: &str = "what is known to be empty cannot be imposed on this figure to enough digits, beside what is known exactly. Ask for its parts, each with \
+                        COUNT(*) FILTER (WHERE …), or combine these in one figure";
+
 fn cannot() -> RecoverError {
     RecoverError::Plan("the zeros cannot be imposed".into())
 }
@@ -449,7 +453,9 @@ impl Imposed {
         let wide = widened(on, &lumped.frame, query.clone(), system.tables());
         let v = covariance(wide).ok_or_else(not_held)?;
         let steps = on.most_steps(&lumped.frame, &system, MOST_STEPS)?;
-        let less = system.solve(system.said_by(&v), steps, &covariance).ok_or_else(not_held)?;
+        let less = system
+            .solve(system.said_by(&v), steps, &covariance)
+            .ok_or_else(|| RecoverError::Plan(UNSOLVED.into()))?;
         for (a, less) in less {
             let part = query.entry(a).or_insert_with(|| vec![0.0; less.len()]);
             part.iter_mut().zip(less).for_each(|(v, less)| *v -= less);
