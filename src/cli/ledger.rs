@@ -325,15 +325,17 @@ fn check(args: &Verify) -> Outcome {
 /// The checks of a whole ledger.
 fn whole_chain(chain: &Chain, args: &Verify) -> Result<Vec<Check>, Failure> {
     let lines = output::counted(chain.lines().len() as u64, "line");
-    let detail = format!(
-        "{lines}, each holds the hash of the one before; every charge is signed; head {}",
-        chain.head()
-    );
-    if chain.lines().is_empty() {
-        let why = "there is no line in it: it is none yet, or what stood there is lost, its bound with it";
-        return Ok(vec![Check("chain".into(), Some(false), why.into())]);
-    }
-    let mut checks = vec![Check("chain".into(), Some(true), detail)];
+    let (passed, detail) = match chain.lines().is_empty() {
+        true => (
+            false,
+            "there is no line in it: it is none yet, or what stood there is lost, its bound with it".into(),
+        ),
+        false => {
+            let all = "each holds the hash of the one before; every charge is signed";
+            (true, format!("{lines}, {all}; head {}", chain.head()))
+        }
+    };
+    let mut checks = vec![Check("chain".into(), Some(passed), detail)];
     let all = match chain.bound_is_signed() {
         Some(true) => "every charge, and with the first one below it the bound",
         _ => "every charge",
