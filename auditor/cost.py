@@ -21,7 +21,7 @@ def up(value):
 
 
 def total(costs):
-    """Exact where 128 bits are enough for each step, before it is reduced; otherwise each cost is rounded up."""
+    """Exact where 128 bits do for each step before it is reduced; otherwise each cost is rounded up."""
     exact = Fraction(0)
     for cost in costs:
         below = math.lcm(exact.denominator, cost.denominator)
