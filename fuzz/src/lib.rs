@@ -4,6 +4,8 @@
 // Tests use more of them.
 #[path = "../../tests/hostile/asked.rs"]
 pub mod asked;
+#[path = "../../tests/hostile/chain.rs"]
+pub mod chain;
 #[allow(dead_code)]
 #[path = "../../tests/hostile/corpus.rs"]
 pub mod corpus;
@@ -17,6 +19,7 @@ pub mod raw;
 pub mod sound;
 
 use file::{File, Key};
+use margins::audit;
 use margins::secret::ingest::Means;
 use margins::{Options, Release};
 use std::path::{Path, PathBuf};
@@ -66,11 +69,14 @@ const PLACE: &[u8] = b"PUBLICKEYPUBLICKEYPUBLICKEYPUBLICKEYPUBLICKEYPUBLICKEYPK"
 
 /// Opened, audited and asked.
 pub fn read(bytes: Vec<u8>) {
-    let Ok(release) = Release::from_bytes(bytes) else { return };
-    if let Ok(audit) = release.verify(None) {
+    let Ok(file) = margins::release::Release::from_bytes(bytes.clone()) else { return };
+    // Also what no question can be asked of.
+    if let Ok(audit) = audit::audit(&file, None) {
         let _ = (audit.to_text("file"), audit.to_json());
     }
-    let _ = asked::asked(&release);
+    if let Ok(release) = Release::from_bytes(bytes) {
+        let _ = asked::asked(&release);
+    }
 }
 
 /// Which sections of which files have this tag.

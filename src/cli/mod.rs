@@ -23,6 +23,7 @@ mod keygen;
 mod keys;
 mod ledger;
 pub mod output;
+mod package;
 mod page;
 pub mod plan;
 #[doc(hidden)]

@@ -1,6 +1,6 @@
-//! Ledgers that lie, with the agency's own key: lines said otherwise, chained and signed again, beside releases that name them. Lines are written
-//! from `schemas/RELEASE-FORMAT.md` alone.
+//! Ledgers that lie, with the agency's own key: lines said otherwise, chained and signed again, beside releases that name them.
 
+use super::chain::{chained, hash};
 use super::lies::{LEDGER, agency, released_in};
 use margins::release::forged::bytes as said;
 use margins::release::{Release, SigningKey};
@@ -24,17 +24,6 @@ struct Honest {
     releases: Vec<Release>,
 }
 
-/// A line as it is signed, without its newline.
-fn message(line: &Value) -> String {
-    let mut line = line.clone();
-    line.as_object_mut().unwrap().remove("signature");
-    line.to_string()
-}
-
-fn hash(line: &Value) -> String {
-    blake3::hash(message(line).as_bytes()).to_hex().to_string()
-}
-
 impl Honest {
     /// Releases of these specs.
     fn of(specs: &[String]) -> Honest {
@@ -49,28 +38,8 @@ impl Honest {
         Honest { key, lines, releases }
     }
 
-    /// The lines with each chained to the one before and signed again; a line that closes a charge follows it.
     fn chained(&self, lines: &[Value]) -> Vec<Value> {
-        let (mut head, mut charge) = ("0".repeat(64), String::new());
-        let again = |line: &Value| {
-            let mut line = line.clone();
-            line["previous"] = head.clone().into();
-            if line["kind"] == "sealed" {
-                line["charge"] = charge.clone().into();
-            }
-            if line["signer"].is_string() {
-                let text =
-                    self.key.sign(format!("{}\n", message(&line)).as_bytes(), "margins ledger shop").unwrap();
-                let words: Vec<&str> = text.lines().skip(1).step_by(2).collect();
-                line["signature"] = words.join(" ").into();
-            }
-            head = hash(&line);
-            if line["kind"] == "charged" {
-                charge.clone_from(&head);
-            }
-            line
-        };
-        lines.iter().map(again).collect()
+        chained(lines, &self.key, "shop")
     }
 
     /// A release that names a line of these as its charge, and the lines with its file in the one that closes that charge.

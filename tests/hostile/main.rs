@@ -4,6 +4,7 @@
 //! This is a test binary of its own because it counts what is allocated, so its tests run one after the other in one.
 
 mod asked;
+mod chain;
 mod corpus;
 mod expected;
 mod file;
@@ -20,6 +21,7 @@ use lies::Lie;
 use margins::answer::Answers;
 use margins::answer::keys::Questions;
 use margins::audit;
+use margins::numeric::dice::Dice;
 use margins::projection::answer::Estimator;
 use margins::release::{Outcome, Release};
 use peak_alloc::PeakAlloc;
@@ -269,14 +271,9 @@ fn damaged_sections() {
 }
 
 fn damaged(name: &str, base: &File, times: u64, key: &Key) {
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    let mut next = || {
-        // Xorshift (Marsaglia 2003): the same damage every time.
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    };
+    let mut dice = Dice::new(1);
+    // The same damage every time.
+    let mut next = || dice.bits();
     for nth in 0..times {
         let section = next() as usize % base.sections.len();
         let mut bytes = base.sections[section].bytes.clone();

@@ -1,7 +1,7 @@
 //! Nodes that are good for densities around a place, kept: rows of one answer share a law, and ask for its densities at about the same
 //! places.
 //!
-//! Places are stretches of one standard error, whoever asks first: so a density does not depend on what was asked before.
+//! Places are stretches of one standard error, or of one step where values lie in heaps, whoever asks first: so a density does not depend on what was asked before.
 
 use super::inversion::Nodes;
 use std::collections::HashMap;

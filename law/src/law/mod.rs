@@ -531,7 +531,11 @@ impl ErrorLaw {
         // All points together may cost what a few probabilities do; what is kept of earlier ones counts alike.
         let mut work = Work::new(4 * self.work);
         let each = self.work / 4;
-        let heaps = self.is_in_heaps();
+        // One tilt serves a stretch around it; of a tilt that is good beside a gap the aliases are more than what is in the gap.
+        let stretch = match self.is_in_heaps() {
+            true => self.lattice.unwrap_or(sigma / 1024.0),
+            false => sigma,
+        };
         let mut shared: Option<(u64, Option<Arc<Nodes>>)> = None;
         let mut bounds = 0;
         let ln = xs
@@ -542,33 +546,26 @@ impl ErrorLaw {
                     None => *x,
                 };
                 let x = x.abs();
-                // One tilt serves its neighbourhood of half a standard deviation.
-                let place = libm::floor(x / sigma);
+                let place = libm::floor(x / stretch);
                 if shared.as_ref().is_none_or(|(at, _)| *at != place as u64) {
                     let nodes = (work.left() >= each)
-                        .then(|| self.around.at(place as u64, || self.nodes_at((place + 0.5) * sigma, each)))
+                        .then(|| {
+                            self.around.at(place as u64, || self.nodes_at((place + 0.5) * stretch, each))
+                        })
                         .flatten();
                     // At least what the attempt may have cost without nodes.
                     let cost = nodes.as_ref().map_or(each, |n| 24 * n.len());
                     let _ = work.spend(cost.max(1000));
                     shared = Some((place as u64, nodes));
                 }
-                let near = shared.as_ref().and_then(|(_, nodes)| nodes.as_ref());
-                let known = match near.filter(|nodes| work.spend(nodes.len()).is_some()) {
-                    Some(nodes) if !heaps => Some(nodes.ln_density(x)),
-                    // Of a tilt that is good beside a gap the aliases are more than what is in it.
-                    Some(_) if work.left() >= each => {
-                        let own = self.nodes_at(x, each);
-                        let _ = work.spend(own.as_ref().map_or(each, |n| 24 * n.len()).max(1000));
-                        own.map(|nodes| nodes.ln_density(x))
+                match shared.as_ref().and_then(|(_, nodes)| nodes.as_ref()) {
+                    Some(nodes) if work.spend(nodes.len()).is_some() => nodes.ln_density(x),
+                    // Beyond what may be spent: the bound in the density's place.
+                    _ => {
+                        bounds += 1;
+                        self.ln_mass_bound(x) - libm::log(2.5 * sigma)
                     }
-                    _ => None,
-                };
-                // Beyond what may be spent: the bound in the density's place.
-                known.unwrap_or_else(|| {
-                    bounds += 1;
-                    self.ln_mass_bound(x) - libm::log(2.5 * sigma)
-                })
+                }
             })
             .collect();
         (ln, bounds)

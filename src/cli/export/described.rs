@@ -1,14 +1,12 @@
 //! The description that an export's folder has already: whose it is, and what of it stays.
 
+use super::super::package::{MOST, NAME, free};
 use super::super::{Failure, Outcome, output};
 use super::FINISHED;
 use super::ro_crate::CrateFile;
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// What describes all files of a folder, and the longest that is read.
-pub(super) const PACKAGE: &str = "datapackage.json";
-const MOST: u64 = 1 << 28;
 /// What must be the same of two exports for one description to hold for both.
 const COMMON: [&str; 5] = ["name", "title", "created", "privacy", "confidenceLevel"];
 
@@ -37,7 +35,7 @@ fn is_records(resource: &Value) -> bool {
 impl Described {
     /// That of a folder, for an export that says this of all its files, and takes the place of what has the format `left`.
     pub(super) fn read(out: &Path, own: &Value, left: Option<&'static str>) -> Described {
-        let text = crate::files::text(&out.join(PACKAGE), MOST).ok();
+        let text = crate::files::text(&out.join(NAME), MOST).ok();
         let package: Option<Map<String, Value>> = text.and_then(|text| serde_json::from_str(&text).ok());
         let package = package.unwrap_or_default();
         let resources = package.get("resources").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -73,15 +71,17 @@ impl Described {
         let is_there = |name: &&str| out.join(name).symlink_metadata().is_ok();
         let mut all = names.iter().map(String::as_str).chain(beside.iter().copied());
         if let Some(name) = all.find(|name| is_there(name) && !own(name)) {
+            let said = format!("{NAME} beside it does not say that an export made it");
+            let why = if name == NAME { "no export made it" } else { &said };
             return Err(Failure::Message(format!(
-                "{} is there, and {PACKAGE} beside it does not say that an export made it; --replace replaces it",
+                "{} is there, and {why}; --replace replaces it",
                 output::path(&out.join(name))
             )));
         }
         match self.others(names).find(|r| self.is_export() && !self.fits(r)) {
             Some(r) => Err(Failure::Message(format!(
                 "{} describes {} of another export: of another release, level, finish or structure. Export to another folder; --replace describes these files alone",
-                output::path(&out.join(PACKAGE)),
+                output::path(&out.join(NAME)),
                 crate::visible::visible(r["path"].as_str().unwrap_or("a file"))
             ))),
             None => Ok(()),
@@ -112,8 +112,6 @@ pub(super) fn file(resource: &Value) -> Option<CrateFile> {
 pub(super) fn rename(resource: &mut Value, others: &[Value]) {
     let name = resource["name"].as_str().unwrap_or_default().to_owned();
     let ending = resource["format"].as_str().unwrap_or_default().to_owned();
-    let free = |name: &String| others.iter().all(|r| r["name"] != name.as_str());
-    let numbered = (2u32..).map(|n| format!("{name}-{ending}-{n}"));
-    let mut names = [name.clone(), format!("{name}-{ending}")].into_iter().chain(numbered);
-    resource["name"] = names.find(free).unwrap_or(name).into();
+    let taken = |name: &str| others.iter().any(|r| r["name"] == name);
+    resource["name"] = free([name.clone(), format!("{name}-{ending}")], taken).into();
 }

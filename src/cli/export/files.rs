@@ -1,9 +1,10 @@
 //! `margins export --format …`: tables as files that other tools know, with a description of them all.
 
 use super::super::output::Written;
+use super::super::package::NAME as PACKAGE;
 use super::super::{Failure, Outcome, output};
 use super::amounts::{self, SummedBeside};
-use super::described::{self, Described, PACKAGE};
+use super::described::{self, Described};
 use super::finished::Finisher;
 use super::ro_crate::CrateFile;
 use super::sdmx::Identified;

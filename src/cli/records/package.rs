@@ -1,20 +1,15 @@
-//! The description of a file of records in `datapackage.json`, which stands in its folder and describes all files there
-//! (<https://specs.frictionlessdata.io/data-package/>).
+//! The description of a file of records in the data package of its folder.
 
 use super::{Format, output};
 use crate::answer::Several;
 use crate::cli::Failure;
+use crate::cli::package::{MOST, NAME, free};
 use crate::records::{Records, Values};
 use serde_json::json;
 use serde_json::value::{RawValue, Value, to_raw_value};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-
-/// The most bytes of a description.
-const MOST: u64 = 1 << 28;
-/// Its name.
-const NAME: &str = "datapackage.json";
 
 /// As it stands in the file: not a digit of what others wrote is changed.
 type Map = BTreeMap<String, Box<RawValue>>;
@@ -94,8 +89,7 @@ fn name(file: &str, taken: impl Fn(&str) -> bool) -> String {
     let may =
         |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c.to_ascii_lowercase() } else { '-' };
     let plain: String = file.chars().map(may).collect();
-    let numbered = (2u32..).map(|n| format!("{plain}-{n}"));
-    std::iter::once(plain.clone()).chain(numbered).find(|name| !taken(name)).unwrap_or(plain)
+    free([plain], taken)
 }
 
 /// What is said of a file of records: of which releases it is and on whose terms, its columns, and the report.

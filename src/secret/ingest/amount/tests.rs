@@ -1,6 +1,7 @@
 //! Cells to steps: against exact rationals, and the short way against the long one.
 
 use super::*;
+use crate::numeric::dice::Dice;
 use crate::numeric::tries::tries;
 use dashu_ratio::RBig;
 use proptest::prelude::*;
@@ -319,13 +320,8 @@ fn float_is_its_text(scale: &Scale<'_>, node: Option<u32>, float: impl std::fmt:
 /// Of any bits and of such that amounts have: near whole numbers and halves, powers of two and of ten, subnormal, infinite, none at all.
 #[test]
 fn millions_of_floats_are_their_texts() {
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    };
+    let mut dice = Dice::new(1);
+    let mut next = || dice.bits();
     let quantities = [
         quantity(0, 200_000, 1, 0, NoValue::Stop),
         quantity(-100_000, 2_000_000, 25, 2, NoValue::Skip),
