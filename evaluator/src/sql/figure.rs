@@ -159,7 +159,7 @@ impl Figures<'_> {
             Name::Avg => {
                 let sum = self.over(Name::Sum, function, expr)?;
                 let of = self.present(function, expr)?;
-                let count = self.figure_of(Name::Count, of);
+                let count = self.figure_of(Name::Count, of).map_err(|e| e.at(expr.span()))?;
                 return Ok(Expr::Div(Box::new(sum), Box::new(count)));
             }
             Name::Variance { sample, root } => {
@@ -183,7 +183,7 @@ impl Figures<'_> {
             Name::Sum => self.total(function, expr)?,
             Name::Count => self.present(function, expr)?,
         };
-        Ok(self.figure_of(name, of))
+        self.figure_of(name, of).map_err(|e| e.at(expr.span()))
     }
 
     /// The variance of an amount over these rows, of the whole population or estimated from a sample. With `t` the distance from the middle in
@@ -202,12 +202,18 @@ impl Figures<'_> {
     }
 
     /// The sum or the number of values, where rows have them by their categories and by amounts.
-    fn figure_of(&mut self, name: Name, of: Added) -> Expr {
+    fn figure_of(&mut self, name: Name, of: Added) -> Result<Expr, SqlError> {
         let mut parts = Vec::new();
-        if of.amounts.is_empty() || !of.rows.is_nothing() {
+        let weighs = of.amounts.iter().any(|(quantity, _)| quantity.weighing == Weighing::Weighted);
+        let plain = of.amounts.iter().find(|(quantity, _)| quantity.weighing != Weighing::Weighted);
+        let as_rows = !of.rows.is_nothing();
+        if let Some((plain, _)) = plain.filter(|_| weighs && (as_rows || name == Name::Count)) {
+            let why = format!("some of these values are multiplied by weights, and those of {} are not", plain.name);
+            return Err(SqlError::new(why).help("ask for each of them by a figure of its own"));
+        }
+        if of.amounts.is_empty() || as_rows {
             // Beside values that are as rows have them, rows count as they are.
-            let weighted = |(quantity, _): &(Arc<Quantity>, Filter)| quantity.weighing == Weighing::Weighted;
-            let weighs = of.amounts.is_empty() || of.amounts.iter().any(weighted);
+            let weighs = of.amounts.is_empty() || weighs;
             let rows = match self.names.weight().filter(|_| weighs) {
                 Some(weight) => self.of_quantity(Name::Sum, weight, &of.rows),
                 None => self.add(of.rows, Summand::Rows),
@@ -218,7 +224,7 @@ impl Figures<'_> {
             parts.push(self.of_quantity(name, &quantity, &rows));
         }
         let sum = |a: Expr, b| Expr::Add(Box::new(a), Box::new(b));
-        parts.into_iter().reduce(sum).unwrap_or(Expr::Number(0.0))
+        Ok(parts.into_iter().reduce(sum).unwrap_or(Expr::Number(0.0)))
     }
 
     /// The sum of an amount over these rows, or how many of them have a value: the sum is told by what is measured from the middle, and by that

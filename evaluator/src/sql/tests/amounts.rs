@@ -165,4 +165,18 @@ fn counts_are_weighted() {
         assert_eq!(parts(figure), want, "{figure}");
     }
     assert!(Query::with_quantities("SELECT MEDIAN(age) FROM town", &town(), &all).is_err());
+
+    // Of both kinds there is a sum, and nothing that a mean could divide by.
+    let mixed = "CASE WHEN sex = 'M' THEN pay ELSE bill END";
+    assert_eq!(parts(&format!("SUM({mixed})")), ["bill", "rows", "pay", "rows"]);
+    for figure in [
+        format!("AVG({mixed})"),
+        format!("COUNT({mixed})"),
+        "SUM(CASE WHEN sex = 'M' THEN pay WHEN age = 1 THEN bill ELSE 1 END)".to_owned(),
+        "AVG(CASE WHEN sex = 'M' THEN w ELSE pay END)".to_owned(),
+    ] {
+        let text = format!("SELECT {figure} FROM town");
+        let refused = Query::with_quantities(&text, &town(), &all).unwrap_err().to_string();
+        assert!(refused.contains("some of these values are multiplied by weights"), "{figure}: {refused}");
+    }
 }
