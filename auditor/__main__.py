@@ -1,9 +1,6 @@
 """python -m auditor FILE [--key PUB] [--json] [--query SELECT]"""
 
-import argparse
-import json
-import math
-import sys
+import argparse, json, math, sys
 from pathlib import Path
 
 from . import project, where
@@ -28,9 +25,8 @@ def named(key):
     is no signer's."""
     if len(key) != 56 or Path(key).exists():
         key = contents(Path(key), 1 << 16).decode("utf-8").rstrip()
-    comment, end, line = key.partition("\n")
     try:
-        return public((line if end else comment).strip())[0]
+        return public(key.split("\n", 1)[-1].strip())[0]
     except (Refused, ValueError):
         return "unreadable"
 

@@ -1,11 +1,12 @@
 """What a block measures in one dimension of its table, by the way it is taken there: `table`, `differences`
 or `coefficients`, a basis, or siblings."""
 
-import functools
-import math
+import functools, math
 from collections import Counter
 
 import numpy as np
+
+from .wire import within
 
 
 class Basis:
@@ -179,7 +180,9 @@ def spread(plan):
 
 def columns(plan, block):
     """The factors of each cell in the sums of a block of rows."""
-    found = np.zeros((plan.domain.cells(block.table), len(block.rows)), dtype=np.int64)
+    cells = plan.domain.cells(block.table)
+    within(cells * len(block.rows) <= 1 << 25, "rows over very many cells")
+    found = np.zeros((cells, len(block.rows)), dtype=np.int64)
     for number, row in enumerate(block.rows):
         found[[cell for cell, _ in row], number] = [factor for _, factor in row]
     return found

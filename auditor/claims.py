@@ -53,8 +53,7 @@ class Claims:
         return f"recomputed from {len(self.cost.each)} blocks ({self.cost.case}): {spent}"
 
     def guarantee(self):
-        said = self.manifest["privacy"]
-        near = said.get("approximate")
+        said, near = self.manifest["privacy"], self.manifest["privacy"].get("approximate")
         return said["note"] + (f" As (ε, δ): ε = {near['epsilon']} at δ = {near['delta']}." if near else "")
 
     def check(self):
@@ -76,8 +75,8 @@ class Claims:
                    "approximate": self._approximate(), "truncation": cut}
         measured = self._measurements()
         plan = {"measure": f"{held.kind} projection" if release.projection else release.plan.strategy,
-                "budgets": release.plan.rule, "mechanism": held.noise, "sums": self._sums() or None,
-                "count": len(measured), "measurements": measured[:10000],
+                "budgets": "uniform" if release.projection else release.plan.rule, "mechanism": held.noise,
+                "sums": self._sums() or None, "count": len(measured), "measurements": measured[:10000],
                 "workload": self._workload(release.rows)}
         return {"privacy": privacy, "plan": plan, "declared": {"post_processing": []},
                 "projection": self._projection(held) if release.projection else {},
@@ -148,9 +147,9 @@ class Claims:
         bits, indexed = room(held, self.release.domain)
         bound = 0.0 if indexed else sum(is_text for _, is_text in held.key) * 2.0**-64 + 2.0**-bits
         mantissa, exponent = f"{bound:.1e}".split("e")
-        key = [self.release.domain[d].name for d, _ in held.key]
-        return {"kind": held.kind, "key": key, "rows": held.rows, "buckets": held.buckets or None,
-                "independence": held.independence, "seed": held.seed.hex(), "sparsity": held.sparsity,
+        return {"kind": held.kind, "key": [self.release.domain[d].name for d, _ in held.key],
+                "rows": held.rows, "buckets": held.buckets or None, "independence": held.independence,
+                "sparsity": held.sparsity, "seed": held.seed.hex(),
                 "collision": f"{mantissa}e{int(exponent)}"}
 
     def _recipient(self, copies):
@@ -162,5 +161,4 @@ class Claims:
         joint = sum(cost.Cost(self.release, factor).total for _, factor in some)
         note = NESTED.format(number, self.sign, copies.budget) if nested else SHIFTED.format(number)
         return {"name": copies.name, "mode": copies.mode, "copies": number, "measuring": copies.measuring,
-                "joint_cost": self.amount(joint), "centre": None if nested else centre,
-                "note": note}
+                "joint_cost": self.amount(joint), "centre": None if nested else centre, "note": note}

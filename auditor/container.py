@@ -1,9 +1,7 @@
 """The file: header, table of sections, manifest, signature, in the order of checks that the format says; keys
 and signatures as minisign writes them."""
 
-import base64
-import hashlib
-import struct
+import base64, hashlib, struct
 from fractions import Fraction
 
 from blake3 import blake3
@@ -17,8 +15,7 @@ MAGIC, CRITICAL = b"\x8dMARGINS", 0x8000_0000
 KINDS = ("domain plan spec attachment measurements exact zero projection truncation workload copies "
          "sums").split()
 # Format 1 knows the first eight of these kinds, and none of these fields of the manifest.
-FIRST = KINDS[:8]
-LATER = set("dataset account recipient legends reliability without accounting".split())
+FIRST, LATER = KINDS[:8], set("dataset account recipient legends reliability without accounting".split())
 NOT_CRITICAL = {"spec", "attachment", "workload"}
 UNTRUSTED = "untrusted comment: signature by margins, verify with minisign"
 NOT_PRIVATE = "RWR0TOycRz0cUe0S537v4VMiB75JoiMrJuy5lPkkqxOEycRPjI4rtxVb"
@@ -82,18 +79,15 @@ class File:
     def __init__(self, data):
         must(data[:8] == MAGIC, "this is not a margins release: its first bytes are not the magic number")
         must(len(data) >= 32, "the header is cut short")
-        self.data = data
-        self.version, count, length, signature = struct.unpack("<IIQQ", data[8:32])
+        self.data, (self.version, count, length, signature) = data, struct.unpack("<IIQQ", data[8:32])
         must(self.version in (1, 2), "the format's version is neither 1 nor 2")
         must(count <= 65536 and length <= 1 << 26 and signature <= 4096, "the header has a number too large")
         end = len(data) - signature
         must(32 + 56 * count + length <= end, "the file is cut short")
-        self.sections = self._table(count, end - length)
-        text = data[end - length:end]
+        self.sections, text = self._table(count, end - length), data[end - length:end]
         self.manifest = shapes.parse(text)
         self.strange = shapes.check(self.manifest, "manifest", "the manifest")
-        self.name = self.manifest["about"]["name"]
-        self.key = self.manifest["signer"]["public_key"]
+        self.name, self.key = self.manifest["about"]["name"], self.manifest["signer"]["public_key"]
         named = f"margins release {self.name}, format {self.version}"
         self.comment = f"{named}, blake3 of manifest {blake3(text).hexdigest()}"
         check_signature(self.key, text, data[end:], self.comment)
@@ -110,8 +104,7 @@ class File:
             last = (sections or [None])[-1]
             first = not last or last.kind < new.kind
             must(index == 0 if first else (tag, index) == (last.tag, last.index + 1), "rows do not ascend")
-            sound = (tag >= CRITICAL) == (new.name not in (None, *NOT_CRITICAL))
-            must(sound, "a section has a tag that it cannot have")
+            must((tag >= CRITICAL) == (new.name not in (None, *NOT_CRITICAL)), "a tag is none that may be")
             sections.append(new)
             at += length
         must(at == end, "the lengths do not add up to the file's")
@@ -124,15 +117,14 @@ class File:
     def _says(self):
         top = self.manifest
         must(top["format"] == self.version, "the manifest's format is not that of the header")
-        test = top["signer"]["kind"] == "NOT PRIVATE test"
         known = public(self.key)[2] == public(NOT_PRIVATE)[2]
-        must(top["not_private"] == test == known, "the manifest does not agree with itself on NOT PRIVATE")
+        alike = {top["not_private"], top["signer"]["kind"] == "NOT PRIVATE test", known}
+        must(len(alike) == 1, "the manifest does not agree with itself on NOT PRIVATE")
         fields = {*top, *top["about"], *top["privacy"], *top["privacy"].get("approximate", ())}
         must(self.version == 2 or not LATER & fields, f"format 1 has none of {sorted(LATER)}")
         rows, sources = top["sections"], top["sources"]
-        held = [{"name": part.name or row["name"], "tag": part.tag, "index": part.index,
-                 "length": len(part.data), "blake3": part.digest.hex()}
-                for row, part in zip(rows, self.sections)]
+        held = [{"name": p.name or row["name"], "tag": p.tag, "index": p.index, "length": len(p.data),
+                 "blake3": p.digest.hex()} for row, p in zip(rows, self.sections)]
         must(rows == held and len(held) == len(self.sections), "the manifest does not repeat the table")
         said = [sources["domain"], sources["spec"]] + [item["blake3"] for item in sources["attachments"]]
         held = [part.digest.hex() for part in self.sections if part.name in ("domain", "spec", "attachment")]

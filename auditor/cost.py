@@ -1,8 +1,6 @@
 """What a release costs, from its blocks and scales alone: a sum of terms rounded up to 96 fractional bits."""
 
-import functools
-import itertools
-import math
+import functools, itertools, math
 from fractions import Fraction
 
 import numpy as np
@@ -36,8 +34,7 @@ def binary(value, digits, rounded):
     """A ratio above 0 with so many binary digits, as `rounded` makes it whole."""
     above, below = value.as_integer_ratio()
     power = (above // below).bit_length() or 1 - ((below - 1) // above).bit_length()
-    unit = Fraction(2) ** (power - digits)
-    return rounded(value / unit) * unit
+    return rounded(value / (unit := Fraction(2) ** (power - digits))) * unit
 
 
 def scale_within(plan, said):
@@ -167,8 +164,8 @@ class Part:
         if not plain or len(used) > 24 or len(others) << len(used) > 1 << 24:
             return total, BOUND
         some = (some for size in range(1, len(used) + 1) for some in itertools.combinations(used, size))
-        moves = [functools.partial(self.apart, dimensions=one) for one in some]
-        moves += [self.added] * self.may_be_less
+        moves = (functools.partial(self.apart, dimensions=d) for d in some)
+        moves = itertools.chain(moves, [self.added] * self.may_be_less)
         bases = any(isinstance(way, blocks.Basis) for block in others for way in block.ways)
         return max((self.together(others, move) for move in moves), default=0), BOUND if bases else PAIRS
 

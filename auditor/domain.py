@@ -42,7 +42,10 @@ class Dimension:
 
 
 class Domain(list):
-    """A table is a tuple of (dimension, level); the last dimension of its cells runs fastest."""
+    """A table is a tuple of (dimension, level); the last dimension of its cells runs fastest. In `left` cells
+    conditions of this domain are looked at."""
+
+    left = 1 << 30
 
     def name_of(self, table):
         return " × ".join(self[d].called(level) for d, level in sorted(table)) or "total"

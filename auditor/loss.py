@@ -6,9 +6,7 @@ is added, continuous and so wide that it is worth next to nothing: whoever sees 
 integrand ends soon.
 """
 
-import itertools
-import math
-import re
+import functools, itertools, math, re
 from collections import Counter
 from fractions import Fraction
 
@@ -18,17 +16,15 @@ from .blocks import moved
 from .wire import must, within
 
 # How much of itself δ may be too large: by the additional noise, and by rounding of exponents up to `LARGE`.
-MORE, ROUNDED, LARGE = 1e-7, 1e-8, 1e7
-# What is too near to tell, and how much δ of few coarse noises may be above what it is in the manifest.
-NEAR, LOOSE, FEW, TIGHT = 1e-4, 0.02, 20, 1e-6
-NOTHING, CHUNK, KINDS = -60.0, 1 << 13, 64
+MORE, ROUNDED, LARGE, NOTHING, CHUNK, KINDS = 1e-7, 1e-8, 1e7, -60.0, 1 << 13, 64
+# What is too near to tell, nine digits, how many are few, and how much δ may be above itself in the manifest.
+NEAR, NINTH, FEW, TIGHT, LOOSE = 1e-4, 1e-9, 20, 1e-6, 0.02
 
 
 def has_law(release):
     """Whether a release has a law of its own: tables of one recipient, of units that come and go with one
     row, whose cells are of few kinds; and rows beyond either end of a number count alike."""
-    plan, ends = release.plan, Counter()
-    plain = not (release.projection or release.copies)
+    plan, ends, plain = release.plan, Counter(), not (release.projection or release.copies)
     plain = plain and [plan.noise, plan.neighbours, plan.max_rows] == ["gaussian", "add-remove", 1]
     plain = plain and not any(block.kind == "rows" or block.weighted() for block in plan.blocks)
     for channel in release.channels:
@@ -105,9 +101,9 @@ class _Noises:
         return self.copies * (log + np.log(np.where(abs(extra) < ROUNDED**2, ROUNDED**2, extra)))
 
 
-def delta(parts, epsilon, reach=0):
+def delta(parts, epsilon):
     """No less than the δ of these noises at this ε, and more only by about `MORE` of itself, but at steps of
-    it; no more than that δ, if `reach` says how many deviations of the added noise are more than it has."""
+    it."""
     epsilon = float(epsilon)
     spread = math.fsum(copies * v * v / variance for (v, variance), copies in parts.items())
     if not spread:
@@ -125,7 +121,6 @@ def delta(parts, epsilon, reach=0):
     guess = math.log(max(epsilon / spread, 1 / math.sqrt(spread)))
     theta = math.exp(crossing(slope, guess - 8, guess + 8))
     noises, more = sorted(tilted(theta), key=lambda noises: noises.step), 2 * MORE / (theta * (theta + 1))
-    epsilon += reach * (more + math.sqrt(more))
     x = epsilon - (spread + more) / 2
     top = sum(one.height for one in noises) + more * theta * theta / 2 - theta * x
     # Sampling at this step adds only what is not negative, and little of it: coarse noise has values that lie
@@ -145,22 +140,55 @@ def delta(parts, epsilon, reach=0):
         values = np.exp(log) / ((theta + 1j * t) * (theta + 1 + 1j * t))
         values[0] /= 1 + (first == 0)
         total, size = total + values.real.sum(), size + np.abs(values).sum()
-    error = (ROUNDED * size * step + math.exp(-45) / end) * (-1 if reach else 1)
-    return min(1.0, math.exp(top) * (total * step + error) / math.pi)
+    return min(1.0, math.exp(top) * ((total + ROUNDED * size) * step + math.exp(-45) / end) / math.pi)
+
+
+def listed(parts, epsilon):
+    """δ to nine digits, where the sums of noises of each scale are few values; nothing elsewhere."""
+    lattices, halves = {}, [(np.zeros(1), np.ones(1))] * 2
+    far = x = float(epsilon) - sum(copies * v * v / s for (v, s), copies in parts.items()) / 2
+    for (v, variance), copies in parts.items():
+        reach = math.ceil(15 * math.sqrt(variance))
+        far = abs(far) + copies * reach * v / variance
+        if far > 600 or copies * reach * v > 1 << 12:
+            return None
+        steps = np.zeros(2 * reach * v + 1)
+        steps[::v] = np.exp(-np.arange(-reach, reach + 1) ** 2 / (2 * variance))
+        some = [lattices.get(variance, [1.0])] + [steps / steps.sum()] * copies
+        lattices[variance] = functools.reduce(np.convolve, some)
+    for variance, masses in lattices.items():
+        values = np.arange(-(len(masses) // 2), len(masses) // 2 + 1) / variance
+        (a, p), other = sorted(halves, key=lambda half: len(half[0]))
+        if len(a) * len(values) > 1 << 20:
+            return None
+        halves = [(np.add.outer(a, values).ravel(), np.multiply.outer(p, masses).ravel()), other]
+    (a, p), (b, q) = halves
+    b, q = b[(order := np.argsort(b)[::-1])], q[order]
+    # What is far enough beyond the values of the other half, and that times its e^-b.
+    beyond, weighed = (np.append(0, np.cumsum(some)) for some in (q, q * np.exp(-b)))
+    at = np.searchsorted(-b, a - x, "left")
+    return float((p * (beyond[at] - np.exp(x - a) * weighed[at])).sum())
+
+
+def _bounds(laws, epsilon, near):
+    """Between what the largest δ of these laws lies, and how much it may be in a manifest. What is not listed
+    is known to the part `near` of itself; of few coarse noises, which have steps, there is but a bound."""
+    every = []
+    for law in laws:
+        found, scales = listed(law, epsilon), {variance for _, variance in law}
+        narrow = {variance for variance in scales if sum(law.values()) <= FEW > variance}
+        most = delta(law, epsilon) if found is None else found * (1 + NINTH)
+        unsure = 2 * NINTH if found is not None else 1 if narrow == scales else near
+        more = LOOSE if len(narrow) > 4 or narrow == scales and found is None else TIGHT
+        every.append((most * (1 - unsure), most, most * (1 + more)))
+    return map(max, zip(*every))
 
 
 def is_within(release, epsilon, goal):
     """Whether the largest δ of a kind of cell is no more than `goal`, if that is not too near to tell."""
-    held, reach = list(laws(release)), math.sqrt(2 * math.log(1e6 / goal))
-    fits = max(delta(law, epsilon) for law in held) <= goal
-    sure = fits or max(delta(law, epsilon, reach * _few(law)) for law in held) >= goal * (1 + NEAR)
-    within(sure, "a δ that is too near to what is allowed")
-    return fits
-
-
-def _few(law):
-    """Whether noises are so few and so coarse that their δ has steps."""
-    return sum(law.values()) <= FEW > min(law)[1]
+    least, most, _ = _bounds(laws(release), epsilon, NEAR)
+    within(most <= goal or least > goal, "a δ that is too near to what is allowed")
+    return most <= goal
 
 
 def confirmed(release, text, goal):
@@ -168,12 +196,11 @@ def confirmed(release, text, goal):
     one less in the last place would be too few."""
     must(re.fullmatch(r"\d+\.\d{4,}", text) is not None, "the ε of the exact law is no decimal number")
     epsilon, places = Fraction(text), len(text.partition(".")[2])
-    four = places == 4 if epsilon > Fraction(1, 10) else 1000 < epsilon * 10**places <= 10_000
-    must(four, "the ε of the exact law has other digits than it should")
+    must(places == 4 if 10 * epsilon > 1 else 1000 < epsilon * 10**places <= 10_000, "an ε has other digits")
     must(is_within(release, epsilon, goal), f"all noises together have more δ at ε = {text} than is said")
-    held, slack = list(laws(release)), LOOSE if all(map(_few, laws(release))) else TIGHT
-    one, two = (max(delta(law, epsilon - Fraction(n, 10**places)) for law in held) for n in (1, 2))
-    must(one > goal * (1 - slack) and two > goal * (1 - TIGHT), f"the law has less ε than {text}")
+    least, _, said = _bounds(laws(release), epsilon - Fraction(1, 10**places), TIGHT)
+    must(said > goal, f"the law has less ε than {text}")
+    within(least > goal, "the last digit of an ε")
     return text
 
 

@@ -1,7 +1,6 @@
 """The plan: who is protected, what is asked, what is measured and with how much noise."""
 
-import itertools
-import math
+import itertools, math
 
 import numpy as np
 
@@ -9,6 +8,8 @@ from .blocks import Basis, Siblings
 
 STRATEGIES = ("residual queries base hierarchy cluster tables given wavelet fourier matrix bases "
               "together").split()
+# The most noise that is drawn.
+MOST = {"gaussian": 2**104, "laplace": 2**40}
 KINDS = "component table differences coefficients rows basis".split()
 
 
@@ -43,8 +44,7 @@ class Plan:
         whole = len(self.levels) == len(domain) and all(some)
         wire.must(whole, "does not say for each dimension which levels are in use, total and others")
         asked = lambda: (self._table(coarser=version > 1), wire.rational(positive=False))
-        self.workload = wire.list(asked, 0, 262_144)
-        self.blocks = wire.list(self._block, 0, 262_144)
+        self.workload, self.blocks = wire.list(asked, 0, 262_144), wire.list(self._block, 0, 262_144)
         parts = [block.table for block in self.blocks if block.kind in ("component", "differences", "basis")]
         wire.must(len(set(parts)) == len(parts), "measures a component twice")
         several = {d for (d, _), ways in self._told.items() if len(ways) > 1}
@@ -97,7 +97,7 @@ class Plan:
         if block.kind in ("component", "basis"):
             block.ways = [self._way(*pair, block.kind) for pair in block.table]
         block.scale = wire.rational()
-        wire.must(block.scale <= 2 ** (104 if self.noise == "gaussian" else 40), "has too much noise to draw")
+        wire.must(block.scale <= MOST[self.noise], "has too much noise to draw")
         for d, level in block.table:
             pairs = block.kind != "differences" or np.bincount(self.groups(d, level)).max() <= 2
             plain = block.kind != "coefficients" or self.levels[d] == [0, level]

@@ -1,9 +1,6 @@
 """Projections: which sums a cell is in, with which sign, and the estimates that follow."""
 
-import functools
-import itertools
-import math
-import statistics
+import functools, itertools, math, statistics
 
 import numpy as np
 from blake3 import blake3
@@ -56,8 +53,8 @@ class Projected:
         self.held, self.domain = release.projection, release.domain
         self.values = [int(value) for part in release.rows.values for value in part]
         self.bits, self.indexed = room(self.held, self.domain)
-        families = range(self.held.rows) if self.held.kind == "sketch" else [0]
-        self.polynomials = list(map(self._polynomial, families))
+        points = self.held.rows if self.held.kind == "sketch" else self.held.rows // 64
+        within(points * self.held.independence <= 1 << 21, "signs of very many rows")
 
     def _polynomial(self, family):
         seed = self.held.seed + family.to_bytes(4, "little")
@@ -80,9 +77,9 @@ class Projected:
 
     def _dense(self, cells):
         """The variance is that with noise of the continuous law, as the documents say of projections."""
-        rows, sums = self.held.rows, [0] * self.held.rows
+        rows, sums, polynomial = self.held.rows, [0] * self.held.rows, self._polynomial(0)
         for cell, block in itertools.product(cells, range(-(-rows // 64))):
-            word = signs(self.polynomials[0], cell << (64 - self.bits) | block)
+            word = signs(polynomial, cell << (64 - self.bits) | block)
             for row in range(64 * block, min(64 * block + 64, rows)):
                 sums[row] += 1 - 2 * (word >> (row % 64) & 1)
         found = sum(a * v for a, v in zip(sums, self.values)) / rows
@@ -95,7 +92,8 @@ class Projected:
     def _median(self, cells):
         """Of the rows of a sketch in which no two cells cancel out."""
         found = []
-        for polynomial, start in zip(self.polynomials, itertools.count(0, self.held.buckets)):
+        for row, start in enumerate(range(0, len(self.values), self.held.buckets)):
+            polynomial = self._polynomial(row)
             values = [signs(polynomial, cell) for cell in cells]
             told = {(value * self.held.buckets >> 64, 1 - 2 * (value & 1)) for value in values}
             if len({bucket for bucket, _ in told}) == len(told):

@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 
 from . import blocks, domain, sections, where
-from .plan import Plan
-from .wire import decoded, harmless, must
+from .plan import MOST, Plan
+from .wire import decoded, harmless, must, within
 
 
 class Channel:
@@ -68,6 +68,9 @@ class Release:
         must(len(self.named) == len(sums), "a number comes twice")
         self.weight = next((one for one in sums if one.of.get("weighing") == "weight"), None)
         self._numbers()
+        layers = [one.layers(at) for one in self.channels for at, _ in enumerate(one.plan.blocks)]
+        drawn = all(sum(some) <= MOST[self.plan.noise] for some in [self.cut_layers(), *layers])
+        must(drawn, "a copy has more noise than can be drawn")
         self._declared(file.manifest)
         beside = any(map(file.all, ("exact", "zero", "truncation", "workload", "sums")))
         beside = beside or self.plan.blocks or self.plan.workload
@@ -77,6 +80,14 @@ class Release:
             told = sum(map(len, channel.values)) + sum(len(counts) for _, counts in channel.exact)
             tables = [block.table for block in channel.plan.blocks if block.kind != "rows"]
             must(all(self.domain.cells(table) <= told for table in tables), "parts of a table are missing")
+
+    def bare(self):
+        """The plan section beside a projection says nothing else than that."""
+        own, held = self.plan, self.held
+        told = [own.noise, own.budget, own.neighbours, own.max_rows, own.strategy, own.rule, *own.levels]
+        plain = [held.noise, held.budget, held.neighbours, held.max_rows, "base", "uniform"]
+        sound = not self.projection or told == plain + [[0]] * len(self.domain)
+        must(sound, "the plan section is not that of a projection")
 
     def of(self, name, subject="sums"):
         """The channel of this subject of the number of this name, if there is one."""
@@ -142,6 +153,20 @@ class Release:
                 found = (whole % 8 == 0) & ((q - a) % 2 == 0) & (least <= q) & (q <= most)
                 must(found.all(), "an exact sum of squares is none of so many rows")
 
+    def agree(self):
+        """Exact tables of a channel are the same wherever two of them meet."""
+        left = 1 << 26
+        for channel in self.channels:
+            told, every = {}, [dict(table) for table, _ in channel.exact]
+            for table, counts in channel.exact:
+                meets = {tuple((d, min(at, other[d])) for d, at in table if d in other) for other in every}
+                left -= len(counts) * len(meets) + len(every)
+                within(left >= 0, "exact tables that meet very often")
+                for meet in meets:
+                    sums = np.zeros(self.domain.cells(meet), dtype=object)
+                    np.add.at(sums, self.domain.above(table, meet), counts.astype(object))
+                    must(told.setdefault(meet, sums.tolist()) == sums.tolist(), f"exact {channel} contradict")
+
     def _all(self, name, read, *more):
         return [decoded(section.read(), f"{name} section", read, *more) for section in self.file.all(name)]
 
@@ -192,7 +217,8 @@ class Release:
             counts, cuts = [1 << 16] * whole + [rest] * (rest > 0), [None] * (whole + 1)
         else:
             counts = [blocks.count(self.plan, block) for block in self.plan.blocks]
-            must(all(1 <= count <= 1 << 35 for count in counts), "something is measured that has no values")
+            # Each of 64 values or more has a bit.
+            must(all(1 <= n <= max(63, 8 * len(self.file.data)) for n in counts), "blocks of strange sizes")
             cuts = [blocks.slices(self.plan, block) for block in self.plan.blocks]
         parts, room = [], 0
         for count, cut in zip(counts, cuts):

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from . import blocks
 from .shapes import KINDS
-from .plan import Plan
+from .plan import MOST, Plan
 from .wire import ascend, decoded, harmless
 
 # What rows add up to beside themselves, as the manifest calls it; the last two as `verify` does.
@@ -76,8 +76,11 @@ def projection(wire, domain):
     held.queries, held.failure, held.sparsity = wire.unsigned(64), wire.rational(), wire.unsigned(32)
     held.norm_bound = wire.unsigned(64)
     known = ascend([d for d, _ in held.key]) and held.key[-1][0] < len(domain)
+    known &= held.rows % 64 == 0 if held.kind == "dense" else held.buckets.bit_count() == 1 < held.buckets
     least = min(held.max_rows, held.rows, held.sparsity, held.queries, held.independence - 3)
-    wire.must(known and least >= 1, "has a dimension or a size that it must not have")
+    known &= least >= 1 and held.scale <= MOST[held.noise] and held.independence <= 512
+    few = held.rows * max(held.buckets, 1) <= 1 << 22 and held.sparsity <= 1 << 20
+    wire.must(known and few, "has a dimension or a size that it must not have")
     wire.must(any(held.seed) and held.failure < 1, "has no seed, or signs that are good for nothing")
     return held
 

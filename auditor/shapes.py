@@ -7,17 +7,13 @@ whole number from one to another. Then stand rules: `=a,b` exactly one of these,
 these, `a!b,c` beside none. Last stand names of kinds.
 """
 
-import datetime
-import json
-import math
-import re
+import datetime, json, math, re
 from fractions import Fraction
 from pathlib import Path
 
 from .wire import harmless, must, Refused
 
-SHAPES, KINDS = {}, {}
-KEY = re.compile("[a-z0-9_]+")
+SHAPES, KINDS, KEY = {}, {}, re.compile("[a-z0-9_]+")
 DECIMAL = re.compile(r"[+-]?(?=\.?[0-9])[0-9]{0,300}\.?[0-9]{0,300}([eE][+-]?[0-9]{1,3})?")
 
 
@@ -90,8 +86,7 @@ def _is(value, kind):
         return type(value) in (int, Float) and math.isfinite(float(value))
     if kind in ("bool", "true"):
         return value is True or kind == "bool" and value is False
-    found = ratio(value)
-    plain = "/" not in str(value)
+    found, plain = ratio(value), "/" not in str(value)
     kinds = {"ratio": found >= 0 and type(value) is str, "exact": found > 0, "below": 0 < found < 1}
     return kinds.get(kind, plain and (kind == "decimal" or found > 0))
 

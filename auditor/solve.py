@@ -1,8 +1,6 @@
 """Dense generalised least squares: the best linear unbiased answers, and their variances."""
 
-import functools
-import itertools
-import math
+import functools, itertools, math
 
 import numpy as np
 

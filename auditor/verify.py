@@ -58,8 +58,8 @@ class Report:
 
     @property
     def verdict(self):
-        outcomes = {one["outcome"] for one in self.checks if one["what"] not in BESIDE}
-        return "failed" if "failed" in outcomes else "whole" if "unchecked" in outcomes else "verified"
+        every, left = ({one["outcome"] for one in self.checks if one["what"] not in a} for a in ((), BESIDE))
+        return "failed" if "failed" in every else "whole" if "unchecked" in left else "verified"
 
     def json(self):
         return {"blake3": self.digest, "checks": self.checks, "passed": self.verdict == "verified",
@@ -101,7 +101,10 @@ class Report:
         self._try("privacy cost", claims.within_budget)
         if self._try("manifest's claims", claims.check):
             self.say("guarantee", self.checks[-1]["outcome"], claims.guarantee())
+        self._try("plan", release.bare)
         self.say("measurements", "passed", f"all {sum(map(len, release.rows.values))} noisy integers decode")
+        if not self._try("content", release.agree):
+            return
         known = f"WITHOUT NOISE: {self.manifest['declared']['invariants']}"
         self.say("exact tables", "warning", known, release.rows.exact)
         self.say("zeros", "passed", f"empty whatever the data: {'; '.join(release.zeros)}", release.zeros)

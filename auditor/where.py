@@ -1,10 +1,7 @@
 """Conditions as after WHERE, and which cells meet them; SELECT a, COUNT(*), or SUM(x), FROM t WHERE …
 GROUP BY a, over the cells of the coarsest table that tells it."""
 
-import functools
-import itertools
-import math
-import re
+import functools, itertools, math, re
 
 import numpy as np
 
@@ -16,8 +13,7 @@ TOKEN = re.compile(r"""\s*(?:
     (?P<word>[^\W\d]\w*(?:-\w+)*) | (?P<sign><>|!=|<=|>=|[=<>(),.*;/+-]) |
     (?P<strange>\S))""", re.VERBOSE)
 ROOM, WORDS = 1 << 23, {"AND": np.logical_and, "OR": np.logical_or}
-LITERAL = ("TRUE", "FALSE", "CASE")
-AWAY = {"<>": "=", "!=": "=", ">": "<=", ">=": "<"}
+LITERAL, AWAY = ("TRUE", "FALSE", "CASE"), {"<>": "=", "!=": "=", ">": "<=", ">=": "<"}
 
 
 def tokens(text):
@@ -136,7 +132,8 @@ def mentioned(condition):
 def met(condition, domain, dimensions):
     """Which cells of the finest table of some dimensions meet the condition, if there is one."""
     finest = domain.finest(dimensions)
-    within(domain.cells(finest) <= ROOM, "what tells very many cells apart")
+    domain.left -= domain.cells(finest)
+    within(domain.cells(finest) <= ROOM and domain.left >= 0, "what tells very many cells apart")
     if not condition:
         return np.ones(domain.cells(finest), dtype=bool)
     head, *parts = condition
@@ -215,8 +212,7 @@ class Select(Reader):
         within(self.accept("FROM") and len(self.figures) == 1, "more than groups and one COUNT, SUM or AVG")
         self.name()
         self.where = self.condition() if self.accept("WHERE") else None
-        grouped = self.accept("GROUP") and self.expect("BY") is None
-        self.groups = self.many(self._plain) if grouped else []
+        self.groups = self.many(self._plain) if self.accept("GROUP") and self.expect("BY") is None else []
         plain = self.ended() and len(dict(self.groups)) == len(self.groups)
         within(plain, "more than WHERE and GROUP BY of plain columns")
         must(set(columns) <= set(self.groups), "a column is selected and not grouped by")

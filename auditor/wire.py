@@ -1,8 +1,6 @@
 """How values are written, each in one way; which texts there may be; the two ways not to read a file."""
 
-import contextlib
-import re
-import struct
+import contextlib, re, struct
 from fractions import Fraction
 from math import gcd
 

@@ -38,10 +38,12 @@ def dimension(entry, attachment, room):
     else:
         heads, *rows = attachment(entry["hierarchy"])
         must(all(map(all, [heads, *rows])), f"a category of {name} has no name")
+        must(len(rows) <= room, f"{name} has not the categories that the file has")
         must(heads[1:] or not {*heads[0]} & {*";\t|"}, f"no commas divide the columns of {name}")
         (finest, labels), *coarser = zip(heads, map(list, zip(*rows)), strict=True)
         coarser.reverse()
     must(0 < len(labels) == len(set(labels)), f"the categories of {name} are none, or one is twice")
+    must(len(entry.get("levels", [])) <= 62, f"{name} has too many levels")
     more = [label for label in dict.fromkeys(fallback) if label not in set(labels)]
     base, told = Level(finest, *_nodes(labels + more)), entry.get("levels", [])
     groups = [Level(level, *_nodes(of + more)) for level, of in coarser]
@@ -70,6 +72,24 @@ def dimension(entry, attachment, room):
     # A category that is listed holds values of that name, too, and that of `other` all others.
     built.missing = missing if missing in more and missing != entry.get("other") else None
     return built
+
+
+def halved(dimension):
+    """With levels between: of siblings the first half, of an odd number one more than half, and the rest,
+    until these are two at the most."""
+    levels, used = [], [level.name for level in dimension.levels]
+    for fine in dimension.levels[1:]:
+        above = fine.parents
+        while (sizes := np.bincount(above)).max() > 2:
+            groups = np.split(np.argsort(above, kind="stable"), np.cumsum(sizes)[:-1])
+            runs = [run for group in groups for run in np.array_split(group, 2) if len(run)]
+            ends, parents = zip(*[([fine.labels[at] for at in run[[0, -1]]], above[run[0]]) for run in runs])
+            above = np.repeat(range(len(runs)), [*map(len, runs)])[np.argsort(np.concatenate(runs))]
+            used.append(next(name for n in itertools.count(1) if (name := f"half{n}") not in used))
+            names, bounds = map(" … ".join, map(dict.fromkeys, ends)), together(fine.bounds, above, len(runs))
+            levels.append(Level(used[-1], list(names), parents, bounds))
+        levels.append(Level(fine.name, fine.labels, above, fine.bounds))
+    return Dimension(dimension.name, levels)
 
 
 def shown(number):

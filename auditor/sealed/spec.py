@@ -1,11 +1,6 @@
 """The sealed spec, read again: what it says the rest of the file must say."""
 
-import csv
-import io
-import itertools
-import math
-import re
-import tomllib
+import csv, functools, io, itertools, math, re, tomllib
 from fractions import Fraction
 
 import numpy as np
@@ -52,6 +47,7 @@ class Spec:
         must(not re.search("[\x1c-\x1f]", text), f"{name} has control characters")
         return text
 
+    @functools.cache
     def attachment(self, name):
         """The rows of a file. An open quotation mark would take the last line, which is none of it."""
         text = self._text(name).removeprefix("\ufeff") + "\n,."
@@ -81,6 +77,8 @@ class Spec:
         for entry in entries:
             self.domain.append(lists.dimension(entry, self.attachment, room))
             legends += self._legend(entry, self.domain[-1])
+            # There are no more categories than in the file.
+            room -= sum(map(len, self.domain[-1].levels[1:]))
         self.delta = ratio(self.privacy["delta"]) if "delta" in self.privacy else None
         self._about()
         self._data(self.toml.get("data", {}), entries)
@@ -104,7 +102,7 @@ class Spec:
         usual = {"id": told["name"], "unit": self.unit["column"], "unit_of": 1, **whose}
         for what, told, keys in [
             ("about", told, "name title description licence contact supersedes reliability"),
-            ("dataset", whose if self.release.file.version > 1 else {}, "id period snapshot"),
+            ("dataset", whose, "id period snapshot"),
             ("account", usual if "account" in said else {}, "id unit unit_of part")]:
             for key in keys.split():
                 same(f"the {key} is", said.get(what, {}).get(key), told.get(key))
@@ -184,19 +182,17 @@ class Spec:
         return f"at ε = {epsilon} the spec allows {self.delta}; it is no more by {how}"
 
     def _dimensions(self):
-        sealed = self.release.domain
-        same("the dimensions are", [d.name for d in sealed], [d.name for d in self.domain])
-        for one, two in zip(sealed, self.domain):
-            names = [level.name for level in two.levels]
-            kept = [at for at, level in enumerate(one.levels)
-                    if level.name in names or at == one.finest or not level.name.startswith("half")]
-            same(f"the levels of {one.name} are", [one.levels[at].name for at in kept], names)
-            for above, at, told in zip(kept, kept[1:], two.levels[1:]):
-                level, parents = one.levels[at], one.ancestors(at, above).tolist()
-                wanted = [told.labels, told.parents.tolist(), told.bounds]
-                same(f"the categories of {one.name} are", [level.labels, parents, level.bounds], wanted)
-                for half in range(above + 1, at):
-                    self._is_between(one, half, above, at)
+        """Some strategies put halves of halves between the spec's levels, if sums along one are asked for."""
+        sealed, plan, wanted = self.release.domain, self.release.plan, self.domain
+        sums = any(isinstance(ask, dict) for ask in self.release.rows.asked.values())
+        one = len({d for table, _ in plan.workload for d, _ in table}) == 1
+        if {"wavelet": True, "hierarchy": sums, "tables": sums and one}.get(plan.strategy):
+            wanted = list(map(lists.halved, wanted))
+        same("the dimensions are", [d.name for d in sealed], [d.name for d in wanted])
+        for one, two in zip(sealed, wanted):
+            told = [[(level.name, level.labels, [*level.parents], level.bounds) for level in some.levels]
+                    for some in (one, two)]
+            same(f"the levels or categories of {one.name} are", *told)
 
     def _legend(self, entry, dimension):
         """What the spec says of a dimension for people, as a manifest lists it."""
@@ -224,16 +220,6 @@ class Spec:
         legend |= {"missing": dimension.missing} if dimension.missing and name in missing else {}
         legend |= {"labels": listed} if listed else {}
         return [{"dimension": name, **legend}] if legend else []
-
-    def _is_between(self, dimension, at, coarser, below):
-        """Of a level of halves each node is a stretch of siblings of the spec's next finer level, called by
-        its ends."""
-        level, finer, above = dimension.levels[at], dimension.levels[below], dimension.ancestors(below, at)
-        order = np.argsort(dimension.ancestors(below, coarser), kind="stable").tolist()
-        runs = sorted((node, list(run)) for node, run in itertools.groupby(order, above.__getitem__))
-        names = [" … ".join(dict.fromkeys(finer.labels[end] for end in (run[0], run[-1]))) for _, run in runs]
-        same(f"halves of {dimension.name} are", level.labels, names)
-        same(f"halves of {dimension.name} are", level.bounds, lists.together(finer.bounds, above, len(level)))
 
     def _asked(self, table, ask):
         """What an `ask` asks of a table, by dimension, at the table's own level."""
@@ -321,8 +307,7 @@ class Spec:
 
     def _expected(self, file, floor):
         """By table what an attachment says is expected of its cells; its first line says what that is."""
-        self.floor = ratio(floor)
-        head, *lines = self._text(file).split("\n")
+        self.floor, (head, *lines) = ratio(floor), self._text(file).split("\n")
         what = f"margins expected 1: max(count, {self.floor}) of a table's cells, and the table"
         same("the head of what is expected is", head, what)
         return {table: counts for counts, _, table in (line.partition(" ") for line in lines)}
@@ -489,10 +474,7 @@ class Spec:
         return [sorted(row.items()) for row in rows.values()]
 
     def _projection(self, said):
-        held, plan = self.held, self.release.plan
-        own = [plan.strategy, plan.rule, plan.levels, plan.budget, plan.neighbours, plan.max_rows]
-        plain = ["base", "uniform", [[0]] * len(self.domain), held.budget, held.neighbours, held.max_rows]
-        must(own == plain, "the plan section is not that of a projection")
+        held = self.held
         usual = {"kind": "dense", "noise": "gaussian", "sparsity": 1000, "queries": 1000, "norm_bound": 0}
         for name, value in usual.items():
             same(f"the projection's {name} is", getattr(held, name), said.get(name, value))

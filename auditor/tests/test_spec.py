@@ -579,7 +579,9 @@ def test_next_to_no_noise(budget, tmp_path):
     assert {outcome for _, outcome in outcomes(path)[1]} <= {"passed", "warning"}
     report = Report(str(path))
     left = {check["what"] for check in report.checks if check["outcome"] == "unchecked"}
-    assert report.verdict == "whole" and left <= {"manifest's claims", "guarantee", "answers", "delta", "spec", "plan"}
+    assert left <= {"manifest's claims", "guarantee", "answers", "delta", "spec", "plan"}
+    # Of one table the law is listed, if its values can be.
+    assert report.verdict == ("whole" if budget == "rho = 1000" else "verified")
 
 
 EARLIER = ROW.replace('"small"', '"earlier"').replace("[privacy]", '[dataset]\nid = "small"\n[privacy]').replace('measure = "base"\n', "") + '[[table]]\nof = ["sex", "age"]\n[[table]]\nof = ["area"]\n'

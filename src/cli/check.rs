@@ -2,10 +2,11 @@
 
 use super::output::{counted, grouped};
 use super::{Failure, Outcome, output, rows};
+use crate::compile::{CompileError, keep_data_out};
 use crate::cube::Quantity;
 use crate::make::{MakeError, PlanOptions};
 use crate::secret::ingest::{self, Means, Problem, Report};
-use crate::spec::Spec;
+use crate::spec::{Spec, Unconfirmed};
 use crate::visible::visible;
 use crate::watch::Watch;
 use serde_json::json;
@@ -15,7 +16,8 @@ use std::sync::Arc;
 
 /// Read all rows and list everything that would stop a release: for the data's holder alone.
 ///
-/// The release is planned first, as `plan` does it; a refusal is listed with what is wrong with the rows.
+/// The release is planned first, as `plan` does it; a refusal, lists that nobody has confirmed, and files of the spec that are the data itself are
+/// listed with what is wrong with the rows.
 /// Rows that cannot be used are counted by column and reason, with the place of the first. No value is shown, but the counts are
 /// PRIVATE: they have no noise. By default they are printed on a terminal only. Exit 1 if something is wrong.
 #[derive(clap::Args)]
@@ -42,29 +44,54 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
         ));
     }
     let spec = args.rows.spec(&args.spec, None)?;
-    let rows = args.rows.of(&spec)?.ok_or(crate::compile::CompileError::NoData)?;
-    let refused = refused(&spec, watch)?;
+    let rows = args.rows.of(&spec)?.ok_or(CompileError::NoData)?;
+    let refused = refused(&spec, &rows, watch)?;
     let means = Means { watch: watch.clone(), ..Means::default() };
     let report = ingest::check(&spec, rows.origin(), &means)?;
     match args.json {
-        true => output::json(&(json(&report, refused.as_deref(), rows.name()) + "\n"))?,
-        false => output::print(&text(&report, refused.as_deref(), &output::path(rows.name())))?,
+        true => output::json(&(json(&report, &refused, rows.name()) + "\n"))?,
+        false => output::print(&text(&report, &refused, &output::path(rows.name())))?,
     }
-    if report.passed() && refused.is_none() { Ok(()) } else { Err(Failure::Refuted) }
+    if report.passed() && refused.is_empty() { Ok(()) } else { Err(Failure::Refuted) }
 }
 
-/// Why no release of the spec can be planned, whatever its rows are. Nothing of the data is in it: none was opened.
-fn refused(spec: &Spec, watch: &Watch) -> Result<Option<String>, Failure> {
+/// Why no release of the spec is made, whatever else is wrong with the rows: what stops a release before it reads them, and what of it is the data
+/// itself. No value is in it.
+fn refused(spec: &Spec, rows: &rows::Rows, watch: &Watch) -> Result<Vec<String>, Failure> {
+    let mut refused = Vec::new();
     let planned = spec.names().and_then(|()| spec.part());
     match planned.and_then(|()| spec.plan_with(&PlanOptions::new().watch(watch)).map(drop)) {
-        Ok(()) => Ok(None),
-        Err(stopped @ MakeError::Stopped(_)) => Err(stopped.into()),
-        Err(why) => Ok(Some(why.to_string())),
+        Ok(()) => {}
+        Err(stopped @ MakeError::Stopped(_)) => return Err(stopped.into()),
+        Err(why) => refused.push(why.to_string()),
     }
+    refused.extend(spec.unconfirmed.as_ref().map(unconfirmed));
+    match keep_data_out(spec, rows.origin()) {
+        Ok(()) => {}
+        Err(why @ CompileError::Sealed(_)) => refused.push(why.to_string()),
+        Err(why) => return Err(why.into()),
+    }
+    Ok(refused)
+}
+
+/// What of a draft nobody has decided yet.
+fn unconfirmed(waits: &Unconfirmed) -> String {
+    let mut left = Vec::new();
+    if waits.lists > 0 {
+        let lists = counted(waits.lists as u64, "list");
+        left.push(format!("{lists} drafted from the data that nobody has confirmed (`confirmed = false`)"));
+    }
+    if waits.suggestions > 0 {
+        left.push(format!(
+            "{} of suggestions from the data (`#?`)",
+            counted(waits.suggestions as u64, "line")
+        ));
+    }
+    format!("it has {}; `margins release` shows where", left.join(" and "))
 }
 
 /// Everything, for programs of the data's holder.
-fn json(report: &Report, refused: Option<&str>, path: &Path) -> String {
+fn json(report: &Report, refused: &[String], path: &Path) -> String {
     let problem =
         |p: &Problem| json!({ "column": p.column, "what": p.what, "rows": p.rows, "first": p.first });
     let taken = |(column, category, rows): &(String, String, u64)| json!({ "column": column, "category": category, "rows": rows });
@@ -72,8 +99,8 @@ fn json(report: &Report, refused: Option<&str>, path: &Path) -> String {
     let impossible = |(condition, rows): &(String, u64)| json!({ "where": condition, "rows": rows });
     json!({
         "private": "counted from the rows themselves, without noise: for their holder alone",
-        "passed": report.passed() && refused.is_none(),
-        "refused": refused,
+        "passed": report.passed() && refused.is_empty(),
+        "refused": (!refused.is_empty()).then(|| refused.join("\n")),
         "data": path.display().to_string(),
         "files": report.files,
         "rows": report.rows,
@@ -89,7 +116,7 @@ fn json(report: &Report, refused: Option<&str>, path: &Path) -> String {
     .to_string()
 }
 
-fn text(report: &Report, refused: Option<&str>, path: &str) -> String {
+fn text(report: &Report, refused: &[String], path: &str) -> String {
     let mut out = String::from(
         "PRIVATE: counted from the rows themselves, without noise. For their holder\nalone: not for a file, a log, a ticket or a mail.\n\n",
     );
@@ -108,7 +135,7 @@ fn text(report: &Report, refused: Option<&str>, path: &str) -> String {
         let why = "there is no row: a release is noise around nothing, and costs as much as any. If rows were expected, the export failed";
         out.push_str(&format!("\n- {}\n", wrapped(why)));
     }
-    if let Some(why) = refused {
+    for why in refused {
         let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
         out.push_str(&format!(
             "\n- {}\n",

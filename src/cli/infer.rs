@@ -288,7 +288,8 @@ fn posteriors(replies: &[Reply], level: f64) -> String {
         };
         rows.push(row(format!("query {}", i + 1), "value", ""));
         rows.push(row(String::new(), "error", "± "));
-        draws = p.get("draws").and_then(Value::as_u64).unwrap_or(0);
+        // A query of nothing is known without drawing.
+        draws = draws.max(p.get("draws").and_then(Value::as_u64).unwrap_or(0));
     }
     let what = format!(
         "posterior given all answers, flat prior, {} draws; ± is the standard error of the simulation",
@@ -365,4 +366,25 @@ fn read(path: &Path) -> Result<(File, History), Failure> {
         _ => return Err(about(&"a history needs either `rows` or `rows_file`")),
     };
     Ok((file, history.map_err(|e| about(&e))?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The heading has the draws that were made, also where the last query is one of nothing.
+    #[test]
+    fn the_heading_counts_the_draws_that_were_made() {
+        let reply = |draws: u64| {
+            let figure = json!({ "value": 1.0, "error": 0.5 });
+            let posterior = json!({
+                "mean": figure, "sd": figure, "low": figure, "high": figure, "prob_positive": figure, "draws": draws,
+            });
+            let mut reply = Map::new();
+            reply.insert("posterior".into(), posterior);
+            reply
+        };
+        let text = posteriors(&[reply(1200), reply(0)], 0.95);
+        assert!(text.contains(&format!("{} draws", output::grouped(1200))), "{text}");
+    }
 }

@@ -5,7 +5,7 @@ use super::{Failure, Outcome, output, rows};
 use crate::secret::ingest::{self, DataFile};
 #[cfg(feature = "parquet")]
 use crate::spec::{DraftError, Drawn, called};
-use crate::spec::{Format, Part};
+use crate::spec::{Format, Part, says_where};
 use crate::watch::Watch;
 use std::path::{Path, PathBuf};
 
@@ -97,6 +97,12 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     // What goes to standard output has no folder where lists could lie.
     let rows = Rows::named(&args.data, args.format, None)?;
     let draft = draft(&rows, folder, args.out.is_some().then_some(&mut lists))?;
+    if !says_where(rows.path(), folder) {
+        output::note(
+            "the draft has the data's file name alone, because it will be public and the way to the data would name your folders: put the data beside the draft, \
+             or name it with --data",
+        );
+    }
     let json = |value: serde_json::Value| output::json(&(value.to_string() + "\n"));
     let Some(out) = &args.out else {
         return if args.json { json(serde_json::json!({ "spec": draft })) } else { output::print(&draft) };

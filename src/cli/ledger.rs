@@ -146,8 +146,17 @@ fn file(id: &str) -> PathBuf {
     if named || there { path.into() } else { own }
 }
 
-fn read(path: &Path) -> Result<Chain, Failure> {
-    Ledger::read(path).map_err(|e| output::about(path, &e))
+/// Whose ledger the file is, where it was asked for by an id and is another's.
+fn of_another(id: &str, path: &Path, chain: &Chain) -> Option<LedgerError> {
+    let found = chain.id().filter(|found| path == default_path(id) && *found != id)?;
+    Some(LedgerError::Other { path: path.into(), found: found.into(), wanted: id.into() })
+}
+
+/// The ledger that is meant.
+fn read(id: &str) -> Result<(PathBuf, Chain), Failure> {
+    let path = file(id);
+    let chain = Ledger::read(&path).map_err(|e| output::about(&path, &e))?;
+    of_another(id, &path, &chain).map_or(Ok((path, chain)), |e| Err(Failure::Message(e.to_string())))
 }
 
 fn bind(init: &Init) -> Outcome {
@@ -201,8 +210,11 @@ fn all() -> Result<Vec<PathBuf>, Failure> {
 
 fn show(args: &Show) -> Outcome {
     let chains = match &args.id {
-        Some(id) => vec![read(&file(id))?],
-        None => all()?.iter().map(|path| read(path)).collect::<Result<_, _>>()?,
+        Some(id) => vec![read(id)?.1],
+        None => {
+            let read = |path: &PathBuf| Ledger::read(path).map_err(|e| output::about(path, &e));
+            all()?.iter().map(read).collect::<Result<_, _>>()?
+        }
     };
     if args.json {
         let whole: Vec<_> = chains.iter().map(whole).collect();
@@ -325,14 +337,15 @@ fn check(args: &Verify) -> Outcome {
 /// The checks of a whole ledger.
 fn whole_chain(chain: &Chain, args: &Verify) -> Result<Vec<Check>, Failure> {
     let lines = output::counted(chain.lines().len() as u64, "line");
-    let (passed, detail) = match chain.lines().is_empty() {
-        true => (
+    let (passed, detail) = match (chain.id(), of_another(&args.id, &file(&args.id), chain)) {
+        (None, _) => (
             false,
             "there is no line in it: it is none yet, or what stood there is lost, its bound with it".into(),
         ),
-        false => {
+        (_, Some(other)) => (false, other.to_string()),
+        (Some(id), None) => {
             let all = "each holds the hash of the one before; every charge is signed";
-            (true, format!("{lines}, {all}; head {}", chain.head()))
+            (true, format!("{lines} of the account `{id}`, {all}; head {}", chain.head()))
         }
     };
     let mut checks = vec![Check("chain".into(), Some(passed), detail)];
@@ -501,6 +514,7 @@ fn charged_here(chain: &Chain, args: &Verify) -> Result<(Vec<Check>, BTreeSet<us
         };
         let manifest = release.manifest();
         let other = before.iter().find(|(_, other)| one_charge(other.manifest(), manifest));
+        let apart = before.iter().find_map(|(_, other)| other.is_measured_with(&release).err());
         // One reading gives the hash and the checks.
         let mut fault = Ok(None);
         let hash = || hash_of(&release, &mut fault);
@@ -515,6 +529,7 @@ fn charged_here(chain: &Chain, args: &Verify) -> Result<(Vec<Check>, BTreeSet<us
                 (false, format!("it and {other} name one charge, line {line}: it pays for one of them"))
             }
             (Found::Open(line), None) => (false, open(line)),
+            (Found::Charged(_), None) if apart.is_some() => (false, apart.unwrap_or_default()),
             (Found::Charged(line), None) => {
                 let charge = chain.lines().get(line - 1).and_then(|(_, e)| e.charge());
                 let (passed, more) = is_as_charged((fault, trusted.as_ref()), charge, &release);
@@ -603,8 +618,7 @@ fn open(line: usize) -> String {
 }
 
 fn export(args: &Export) -> Outcome {
-    let path = file(&args.id);
-    let chain = read(&path)?;
+    let (path, chain) = read(&args.id)?;
     if args.jsonl {
         let text =
             crate::files::text(&path, crate::ledger::MAX_LEDGER).map_err(|e| output::about(&path, &e))?;

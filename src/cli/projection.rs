@@ -12,6 +12,7 @@ use crate::projection::Grounds;
 use crate::projection::answer::{Estimator, Law};
 use crate::projection::design::{Request, SKETCH_ROWS};
 use crate::projection::{Design, Shape, Size};
+use crate::quotes::{Quotes, ReadSoFar};
 use crate::release::{Currency, Release};
 use crate::render::{Caveat, csv_field};
 use crate::spec::Spec;
@@ -19,7 +20,9 @@ use crate::sql::quoted;
 use crate::visible::visible;
 use crate::watch::Watch;
 use serde_json::json;
+use std::cell::Cell;
 use std::path::Path;
+use std::rc::Rc;
 
 /// A projection, with how it is asked.
 pub(super) struct Projection {
@@ -315,14 +318,7 @@ pub(super) fn explained(questions: &Questions, rows: &[Grounds], level: f64) -> 
         },
     }];
     if !rows.iter().all(by_order) {
-        let sure = 100.0 * (1.0 - crate::projection::Projected::norm_failure(level));
-        let declared = if design.norm_bound.is_some() { " (or as declared)" } else { "" };
-        paragraphs.push(format!(
-            "‖x‖², the sum of all squared counts, is {} as estimated from the released integers, and at most {}{declared} with probability {} %.",
-            figure(first.norm),
-            figure(first.norm_bound),
-            format!("{sure:.7}").trim_end_matches('0').trim_end_matches('.'),
-        ));
+        paragraphs.push(of_norm(first, design.norm_bound, level));
     }
     for e in rows {
         let name = if e.row.is_empty() { String::new() } else { format!("{}: ", e.row.join(", ")) };
@@ -357,6 +353,32 @@ pub(super) fn explained(questions: &Questions, rows: &[Grounds], level: f64) -> 
         paragraphs.push(text);
     }
     paragraphs.iter().map(|p| format!("\n{}\n", output::wrapped(&visible(p), 0))).collect()
+}
+
+/// What is known of ‖x‖², and from where: a declared bound stands in place of what the integers say where it is less.
+fn of_norm(e: &Grounds, declared: Option<u64>, level: f64) -> String {
+    const NORM: &str = "‖x‖², the sum of all squared counts, is";
+    match declared.map(|bound| bound as f64) {
+        Some(bound) if e.norm >= bound => format!(
+            "{NORM} taken to be at most {}, as declared (norm_bound): the released integers estimate no less. If it is more than that, intervals by it are too \
+             narrow.",
+            figure(bound)
+        ),
+        Some(bound) if e.norm_bound >= bound => format!(
+            "{NORM} {} as estimated from the released integers, and at most {} as declared (norm_bound).",
+            figure(e.norm),
+            figure(bound)
+        ),
+        _ => {
+            let sure = 100.0 * (1.0 - crate::projection::Projected::norm_failure(level));
+            format!(
+                "{NORM} {} as estimated from the released integers, and at most {} with probability {} %.",
+                figure(e.norm),
+                figure(e.norm_bound),
+                format!("{sure:.7}").trim_end_matches('0').trim_end_matches('.'),
+            )
+        }
+    }
 }
 
 /// A CSV file of keys, with where each part of the key is in it.
@@ -411,23 +433,39 @@ pub(super) fn keys(asked: &Projection, file: &Path) -> Outcome {
         )));
     }
     let fail = |e: csv::Error| Failure::Message(format!("{}: {e}", output::path(file)));
+    let seen = Rc::new(Cell::new(ReadSoFar::new()));
+    let open = || Ok(Quotes::new(files::open(file)?, b',', seen.clone()));
     // A line for each key: an empty one, too.
-    let mut reader =
-        crate::blank_rows::reader(&csv::ReaderBuilder::new(), || files::open(file)).map_err(fail)?;
+    let mut reader = crate::blank_rows::reader(&csv::ReaderBuilder::new(), open).map_err(fail)?;
+    // Behind a record that no other one follows: only what takes the rest of the file with it leaves a quotation mark open.
+    let closed = || {
+        seen.get().never_closed().map_or(Ok(()), |line| {
+            let file = output::path(file);
+            let why = "a quotation mark that is never closed: all that follows would be one key";
+            Err(Failure::Message(format!("{file}, line {line}: {why}")))
+        })
+    };
     let caveats = questions.caveats();
+    let tell = || {
+        output::tell(&caveats, level);
+        questions.refuted().iter().for_each(|note| output::note(note));
+    };
     let words = Caveat::words(&caveats);
     let status = (!words.is_empty()).then_some(&words[..]);
-    let keys = Keys::new(asked, file, status, reader.headers().map_err(fail)?)?;
+    let header = reader.headers().map_err(fail)?;
+    closed()?;
+    let keys = Keys::new(asked, file, status, header)?;
     let figures = ["estimate", "std_error", "low", "high"];
     let header = questions.key_names().into_iter().chain(figures).chain(status.map(|_| "status"));
     let mut out = header.map(|f| csv_field(f).into_owned()).collect::<Vec<_>>().join(",") + "\n";
     // In pieces, so that answers appear as they are ready and memory stays small.
     const PIECE: usize = 1024;
     for (row, record) in reader.records().enumerate() {
-        match record.map_err(fail).and_then(|record| keys.line(&record, row)) {
+        let whole = closed().and_then(|()| record.map_err(fail));
+        match whole.and_then(|record| keys.line(&record, row)) {
             Ok(line) => out.push_str(&line),
             Err(e) => {
-                output::tell(&caveats, level);
+                tell();
                 output::data(&out)?;
                 return Err(e);
             }
@@ -439,6 +477,41 @@ pub(super) fn keys(asked: &Projection, file: &Path) -> Outcome {
             }
         }
     }
-    output::tell(&caveats, level);
+    tell();
     output::data(&out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// It is said whether ‖x‖² and its bound are from the integers or were declared.
+    #[test]
+    fn what_is_said_of_the_norm() {
+        let said = |norm: f64, norm_bound: f64, declared: Option<u64>| {
+            let (row, order, proven) = (Vec::new(), None, None);
+            let (std_error, noise, others, interval) = (1.0, 1.0, 0.0, "");
+            let e = Grounds {
+                row,
+                cells: 1,
+                std_error,
+                noise,
+                others,
+                norm,
+                norm_bound,
+                interval,
+                order,
+                proven,
+            };
+            of_norm(&e, declared, 0.95)
+        };
+        for declared in [None, Some(5000)] {
+            let text = said(1000.0, 2000.0, declared);
+            assert!(text.contains("and at most 2 000 with probability 99.9 %"), "{text}");
+        }
+        let text = said(1000.0, 1500.0, Some(1500));
+        assert!(text.contains("is 1 000 as estimated") && text.contains("1 500 as declared"), "{text}");
+        let text = said(1000.0, 1000.0, Some(1000));
+        assert!(text.contains("1 000, as declared") && !text.contains("as estimated"), "{text}");
+    }
 }

@@ -167,6 +167,10 @@ pub(super) fn text(made: &MadeRelease) -> String {
     });
     if let Some(file) = extends {
         let told = match &known[..] {
+            // Questions that are measured themselves: none is left out, whatever is known of it.
+            [] if spec.workload.is_empty() && spec.strategy.rows.is_some() => {
+                "every question is measured, whatever it tells of it".into()
+            }
             [] => "every table is measured again, and gains".into(),
             some => format!("tells well enough: {}", some.join(", ")),
         };
@@ -270,5 +274,38 @@ fn example_query(spec: &Spec) -> String {
             let name = quoted_level(&spec.cube, level);
             format!("SELECT {name}, {figure} FROM {from} GROUP BY {name}")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::secret::ingest::{Frame, Held};
+
+    /// Beside a release that is out questions are all measured: of tables, which there are none of, nothing is said.
+    #[test]
+    fn questions_that_extend_are_no_tables() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = folder.path().join("agency.key");
+        std::fs::write(&key, crate::release::keys::keygen(None).unwrap().secret).unwrap();
+        let mut rows = Frame::new(vec![("sex".into(), Held::Text)]);
+        rows.cell(b"F");
+        let made = |name: &str, asks: &str, out: Option<&Path>| {
+            let text = format!(
+                "name = \"{name}\"\ntitle = \"t\"\n[dataset]\nid = \"people\"\n[privacy]\nunit = \"row\"\nrho = 1\n\
+                 [[dimension]]\nname = \"sex\"\ncategories = [\"F\", \"M\"]\n{asks}\n"
+            );
+            let options = ReleaseOptions::new().out(folder.path()).ledger(folder.path().join("l.jsonl"));
+            let options = options.rows(&rows).key(&key);
+            let options = match out {
+                Some(out) => options.extends(out),
+                None => options,
+            };
+            Spec::from_toml(&text).unwrap().release(options).unwrap()
+        };
+        let out = made("first", "[[table]]\nof = [\"sex\"]", None);
+        let asked = "[asked]\nqueries = [\"SELECT COUNT(*) FROM second WHERE sex = 'F'\"]";
+        let said = text(&made("second", asked, Some(out.path())));
+        assert!(said.contains("and every question is measured") && !said.contains("every table"), "{said}");
     }
 }

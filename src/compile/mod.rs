@@ -314,7 +314,7 @@ fn data_file<'a>(spec: &'a Spec, options: &Options<'a>) -> Result<Origin<'a>, Co
 
 /// Refuses a spec whose hierarchy or rows are the data itself: they would be published with it. Names and places are compared
 /// when a spec is read; here the contents are.
-fn keep_data_out(spec: &Spec, data: Origin<'_>) -> Result<(), CompileError> {
+pub(crate) fn keep_data_out(spec: &Spec, data: Origin<'_>) -> Result<(), CompileError> {
     for file in ingest::files(spec, data)? {
         let failed = |e| CompileError::Compare(file.named(), e);
         for (name, bytes) in &spec.attachments {

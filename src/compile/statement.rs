@@ -14,7 +14,7 @@ use crate::cube::{ClassedDimension, Cube, Filter, Level};
 use crate::plan::Plan;
 use crate::recover::zeros::Zero;
 use crate::secret::count::given::{
-    ASTRAY, COUNT, CUT, IMPOSSIBLE, SPEC, column, fingerprint, levels, needed,
+    ASTRAY, COUNT, CUT, IMPOSSIBLE, OUTSIDE, SPEC, column, fingerprint, levels, needed, untold,
 };
 use crate::spec::{Blanks, Coding, Column, Spec, Unit};
 use amounts::Summed;
@@ -109,7 +109,8 @@ impl Dialect {
         let mut named: Vec<String> = Vec::new();
         for column in columns {
             let pattern = self.text(&format!("^\\Q{}\\E$", column.replace("\\E", "\\E\\\\E\\Q")));
-            let one = format!("COLUMNS({pattern}) AS {}", self.name(column));
+            // Behind a pattern a name is one, too.
+            let one = format!("COLUMNS({pattern}) AS {}", self.name(column).replace('\\', "\\\\"));
             if !named.contains(&one) {
                 named.push(one);
             }
@@ -141,21 +142,14 @@ pub(crate) fn statement(
     let summed = Summed::all(spec, dialect).map_err(refuse)?;
     let levels = levels(&tables);
     let filters: Vec<&Filter> = spec.zeros.iter().map(Zero::filter).collect();
-    let mut dimensions: Vec<usize> = levels.iter().map(|l| l.dimension).collect();
-    dimensions.extend(filters.iter().flat_map(|f| f.dims.iter().map(|d| d.dim)));
-    dimensions.sort_unstable();
-    dimensions.dedup();
 
     let plain = Blanks::default();
     let blanks = spec.data.as_ref().map_or(&plain, |data| &data.blanks);
     let mut sql = String::new();
     let mut coded = Vec::new();
     let mut read = Vec::new();
-    for &d in &dimensions {
-        let (column, dimension) = match (spec.columns.get(d), spec.cube.dimensions.get(d)) {
-            (Some(column), Some(dimension)) => (column, dimension),
-            _ => return Err(refuse("a dimension has no column")),
-        };
+    // All of them, counted or not: a row that has no place in one of them is refused, as from a file.
+    for (d, (column, dimension)) in spec.columns.iter().zip(&spec.cube.dimensions).enumerate() {
         let node = node(column, blanks, dialect)
             .ok_or_else(|| refuse("a dimension of any text cannot be counted"))?;
         read.push(column.column.as_str());
@@ -187,14 +181,22 @@ pub(crate) fn statement(
         format!("CASE WHEN {} THEN 1 ELSE 0 END", never.join(" OR "))
     };
     placed.push(format!("    {never} AS never"));
+    let untold = untold(&spec.cube, &levels);
+    if !untold.is_empty() {
+        let nowhere: Vec<String> = untold.iter().map(|d| format!("f{} < 0", d + 1)).collect();
+        placed.push(format!("    CASE WHEN {} THEN 1 ELSE 0 END AS nowhere", nowhere.join(" OR ")));
+    }
     placed.extend(summed.iter().flat_map(Summed::placed));
     placed.extend(bound.iter().flat_map(Bound::placed));
-    let which = bound.as_ref().map_or(String::new(), |bound| bound.which(&dimensions, &summed));
+    let which = bound.as_ref().map_or(String::new(), |bound| bound.which(spec.columns.len(), &summed));
     let (coded, between) = Summed::multiplied(&summed).unwrap_or(("coded", String::new()));
     let _ = writeln!(sql, "{between}placed AS (\n  SELECT\n{}\n  FROM {coded}{which}\n)", placed.join(",\n"));
     let names: Vec<String> = levels.iter().map(|level| column(*level)).collect();
     let mut columns = names.clone();
     columns.extend(told(bound.is_some(), &summed));
+    columns.extend(
+        (!untold.is_empty()).then(|| format!("COUNT(CASE WHEN nowhere = 1 THEN 1 END) AS {OUTSIDE}")),
+    );
     columns.push(format!("CAST({} AS BIGINT) AS {SPEC}", fingerprint(spec, &spec.cube, &tables)));
     let sets: Vec<String> = tables
         .iter()
@@ -317,8 +319,8 @@ impl Bound {
     }
 
     /// Rows that are left out, unless something is wrong with them.
-    fn which(&self, dimensions: &[usize], summed: &[Summed<'_>]) -> String {
-        let strange = dimensions.iter().map(|d| format!(" OR f{} < 0", d + 1));
+    fn which(&self, dimensions: usize, summed: &[Summed<'_>]) -> String {
+        let strange = (1..=dimensions).map(|d| format!(" OR f{d} < 0"));
         let strange: String = strange.chain(summed.iter().map(Summed::strange)).collect();
         format!("\n  WHERE place <= {} OR nobodys = 1{strange}", u64::from(self.max_rows) + 1)
     }
@@ -337,23 +339,41 @@ fn plain_number(text: &str) -> Option<String> {
     Some(if whole { format!("{}", number as i64) } else { format!("{number:e}") })
 }
 
+/// What is no number, as engines write it.
+const NO_NUMBER: &str = "'nan', '-nan', 'infinity', 'inf', '-infinity', '-inf'";
+
+/// That a cell is empty: NULL, no text, or one of the texts that the spec calls so.
+fn empty(column: &Column, blanks: &Blanks, dialect: Dialect) -> String {
+    let name = dialect.name(&column.column);
+    let text = format!("CAST({name} AS {})", dialect.text_type());
+    let mut texts: Vec<String> =
+        blanks.empty.iter().filter(|e| !e.is_empty()).map(|e| dialect.text(e)).collect();
+    texts.insert(0, "''".into());
+    let mut empty = match texts.as_slice() {
+        [one] => format!("{name} IS NULL OR {text} = {one}"),
+        several => format!("{name} IS NULL OR {text} IN ({})", several.join(", ")),
+    };
+    if !matches!(column.coding, Coding::Range { .. } | Coding::Bins { .. }) {
+        return empty;
+    }
+    for listed in &blanks.empty {
+        // A fraction that equals one of them may be another text; and what is no number is written otherwise than a file's reader writes it.
+        let _ = match (plain_number(listed), listed.as_str()) {
+            (Some(number), _) => write!(empty, " OR {name} = {number}"),
+            (None, "NaN") => write!(empty, " OR LOWER({text}) IN ('nan', '-nan')"),
+            (None, "inf") => write!(empty, " OR LOWER({text}) IN ('inf', 'infinity')"),
+            (None, "-inf") => write!(empty, " OR LOWER({text}) IN ('-inf', '-infinity')"),
+            (None, _) => Ok(()),
+        };
+    }
+    empty
+}
+
 /// The node of a row at its dimension's finest level. `None` for a dimension of any text.
 fn node(column: &Column, blanks: &Blanks, dialect: Dialect) -> Option<String> {
     let name = dialect.name(&column.column);
     let text = format!("CAST({name} AS {})", dialect.text_type());
-    let mut empty: Vec<String> =
-        blanks.empty.iter().filter(|e| !e.is_empty()).map(|e| dialect.text(e)).collect();
-    empty.insert(0, "''".into());
-    let mut empty = match empty.as_slice() {
-        [one] => format!("{name} IS NULL OR {text} = {one}"),
-        several => format!("{name} IS NULL OR {text} IN ({})", several.join(", ")),
-    };
-    // A fraction that equals one of them may be another text.
-    if matches!(column.coding, Coding::Range { .. } | Coding::Bins { .. }) {
-        for number in blanks.empty.iter().filter_map(|text| plain_number(text)) {
-            let _ = write!(empty, " OR {name} = {number}");
-        }
-    }
+    let empty = empty(column, blanks, dialect);
     let or = |node: Option<u32>| node.map_or("-1".to_owned(), |node| node.to_string());
     let mut cases = String::from("CASE");
     if let Some(missing) = column.missing {
@@ -376,15 +396,16 @@ fn node(column: &Column, blanks: &Blanks, dialect: Dialect) -> Option<String> {
             }
         }
         Coding::Range { lo, hi } => {
-            // Of a narrow type the difference may not be. What is not whole is a strange value, and no other number.
+            // What is no number has no nearer end, though engines order it; a fraction beyond an end has one.
             if column.taken.clamp {
-                let whole = format!("FLOOR({name}) = {name}");
                 let _ = write!(
                     cases,
-                    " WHEN {name} < {lo} AND {whole} THEN 0 WHEN {name} > {hi} AND {whole} THEN {}",
+                    " WHEN LOWER({text}) IN ({NO_NUMBER}) THEN {} WHEN {name} < {lo} THEN 0 WHEN {name} > {hi} THEN {}",
+                    or(column.other),
                     hi - lo
                 );
             }
+            // Of a narrow type the difference may not be. What is not whole is a strange value, and no other number.
             let _ = write!(
                 cases,
                 " WHEN {name} BETWEEN {lo} AND {hi} AND FLOOR({name}) = {name} THEN CAST({name} AS BIGINT) - ({lo})"
@@ -397,15 +418,18 @@ fn node(column: &Column, blanks: &Blanks, dialect: Dialect) -> Option<String> {
             let ends = match column.taken.clamp {
                 // What is beyond is below the first inner edge, or in the last bin.
                 true => format!(
-                    "'infinity', 'inf', '-infinity', '-inf') THEN {strange} WHEN {name} < {first:e} THEN 0 WHEN {name} > {last:e} THEN {}",
+                    "({NO_NUMBER}) THEN {strange} WHEN {name} < {first:e} THEN 0 WHEN {name} > {last:e} THEN {}",
                     edges.len() - 2
                 ),
-                false => format!(") OR NOT ({name} >= {first:e} AND {name} <= {last:e}) THEN {strange}"),
+                false => {
+                    format!(
+                        "('nan', '-nan') OR NOT ({name} >= {first:e} AND {name} <= {last:e}) THEN {strange}"
+                    )
+                }
             };
-            let comma = if column.taken.clamp { ", " } else { "" };
             let _ = write!(
                 cases,
-                " WHEN {name} IS NULL THEN -1{} WHEN LOWER({text}) IN ('nan', '-nan'{comma}{ends}",
+                " WHEN {name} IS NULL THEN -1{} WHEN LOWER({text}) IN {ends}",
                 dialect.singles(&name, edges, &strange),
             );
             for (node, edge) in edges.iter().enumerate().skip(1).take(edges.len().saturating_sub(2)) {

@@ -20,10 +20,17 @@ pub(super) fn extended(
     key: &SigningKey,
     watch: &Watch,
 ) -> Result<(Spec, Option<Job>, Vec<String>), MakeError> {
-    let out = Answers::open(file).map_err(|e| MakeError::about(file, &e))?;
-    let (manifest, name) = (out.release().manifest(), visible(&file.display().to_string()).into_owned());
+    let name = visible(&file.display().to_string()).into_owned();
     let refuse =
         |why: String| Err(MakeError::Wrong(format!("{name} cannot be extended by this spec: {why}")));
+    // Before anything is opened: whatever the file holds, the two could never be asked together.
+    if spec.projection.is_some() {
+        return refuse(
+            "it is of a projection, and a projection is asked alone. Release it without --extends".into(),
+        );
+    }
+    let out = Answers::open(file).map_err(|e| MakeError::about(file, &e))?;
+    let manifest = out.release().manifest();
     if spec.recipients.is_some() {
         return refuse(
             "it has recipients, and what is missing beside one file is not missing alike to all of them. Extend each recipient's \

@@ -151,3 +151,27 @@ fn an_extension_of_other_rows_is_warned_of() {
         assert_eq!(said, n != 400, "{heard:?}");
     }
 }
+
+/// A projection is asked alone, so one that extends another release would be paid for and never be of use: it is refused before that release is
+/// opened, which here is not even there.
+#[test]
+fn a_projection_extends_nothing() {
+    let (folder, rows) = (tempfile::tempdir().unwrap(), rows());
+    let ledger = folder.path().join("l.jsonl");
+    let text =
+        SPEC.replace("[[table]]\nof", "[projection]\nrows = 64\nsparsity = 2\nof").replace("epsilon", "rho");
+    let spec = Spec::from_toml(&text.replacen("title", "demo = true\ntitle", 1)).unwrap();
+    let options = ReleaseOptions::new().out(folder.path()).ledger(&ledger).rows(&rows);
+    let why = spec.release(options.extends(folder.path().join("none.margins"))).unwrap_err().to_string();
+    assert!(why.contains("a projection is asked alone") && !ledger.exists(), "{why}");
+}
+
+/// Beside tables with noise an amount may have none: then it is named, for not every table is exact.
+#[test]
+fn an_amount_without_noise_is_named() {
+    let text = SPEC.replacen("title", "demo = true\ntitle", 1)
+        + "[[table]]\nof = [\"sex\"]\nsum = [\"pay\"]\nexact = true\nreason = \"law\"\n\
+           [[amount]]\nname = \"pay\"\nlow = 0\nhigh = 10\n";
+    let why = Spec::from_toml(&text).unwrap().plan().unwrap_err().to_string();
+    assert!(why.contains("every table of sums of pay is exact"), "{why}");
+}

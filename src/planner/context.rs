@@ -4,6 +4,7 @@ use super::capacity::{self, NoRoom};
 use super::closure::Closure;
 use super::objective::{Certificate, Objective};
 use super::planned::{MOST_ASKED, PlanError, Planned};
+use super::request::Summed;
 use super::strategy::{self, NotApplicable};
 use super::{Request, parts, predict, tails};
 use crate::cube::{Cuboid, Frame, Level};
@@ -55,6 +56,14 @@ pub(super) fn for_tables(request: &Request) -> Result<Rational, PlanError> {
     let counted = !request.workload.is_empty();
     if counted && request.workload.iter().all(|t| request.is_exact(&t.cuboid)) {
         return Err(PlanError::AllExact);
+    }
+    // Beside tables with noise it is one number alone that has none.
+    let exact = |sum: &&Summed| {
+        let of = |t: &Table| sum.exact.iter().any(|e| t.cuboid.is_below(e));
+        !sum.tables.is_empty() && sum.tables.iter().all(of)
+    };
+    if let Some(sum) = request.sums.iter().find(exact) {
+        return Err(PlanError::AmountExact(sum.quantity.name.clone()));
     }
     // A unit is one row, and rows only change: every table of a single cell holds their number. Sums of what they have are not public.
     let rows_are_public = request.neighbours == Neighbours::Substitute && request.max_rows == 1;

@@ -39,6 +39,11 @@ pub enum PlanError {
     /// Every table is published without noise.
     #[error("every table asked for is exact: nothing would be protected, so there is nothing to release")]
     AllExact,
+    /// Every table of an amount is published without noise.
+    #[error(
+        "every table of sums of {0} is exact, so nothing of it would be protected: ask for its sums in a table with noise, too, or leave it out"
+    )]
+    AmountExact(String),
     /// Nothing that the neighbour relation protects is asked for.
     #[error(
         "the only table has one cell, the number of rows, which `neighbours = \"substitute\"` makes public: it costs \

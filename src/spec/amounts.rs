@@ -481,7 +481,7 @@ fn named(fields: &Fields<'_, '_>, role: Role, sink: &mut Sink) -> Named {
             (name, one)
         }
     };
-    (name.and_then(|v| Some((read::text(v, "`name`", sink)?.to_owned(), v.span()))), columns)
+    (name.and_then(|v| Some((read::shown(v, "`name`", true, sink)?.to_owned(), v.span()))), columns)
 }
 
 /// Whether an amount is multiplied by the column of weights, which is then one of its own. Refuses what no weighted mean could be made of.

@@ -144,7 +144,7 @@ pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) ->
         .and_then(|(confirmed, span)| (!confirmed).then_some(span));
     let name = fields
         .require("name", "`name = \"sex\"`", sink)
-        .and_then(|v| Some((read::text(v, "the dimension's name", sink)?.to_owned(), v.span())));
+        .and_then(|v| Some((read::shown(v, "the dimension's name", false, sink)?.to_owned(), v.span())));
     let column = match fields.get("column") {
         Some(v) => read::text(v, "`column`", sink).map(|c| (c.to_owned(), v.span())),
         None => name.clone(),
@@ -261,7 +261,7 @@ fn taken(fields: &Fields<'_, '_>, sink: &mut Sink) -> Option<Taken> {
 
 /// The label of `missing` or `other`.
 fn extra<'a>(fields: &Fields<'a, '_>, key: &str, sink: &mut Sink) -> Option<&'a str> {
-    read::text(fields.get(key)?, &format!("`{key}`"), sink)
+    read::shown(fields.get(key)?, &format!("`{key}`"), false, sink)
 }
 
 /// The categories, from whichever key declares them.
@@ -271,6 +271,15 @@ fn domain(fields: &Fields<'_, '_>, files: &mut Files<'_>, sink: &mut Sink) -> Op
     let finest = match key {
         "categories" => {
             let names = read::names(value, "`categories`", sink)?;
+            let before = sink.count();
+            for (name, at) in &names {
+                if let Some((message, label)) = read::strange(name, "an entry of `categories`") {
+                    sink.push(Diagnostic::at(at.clone(), message).label(label));
+                }
+            }
+            if sink.count() > before {
+                return None;
+            }
             labelled(names.into_iter().map(|(name, _)| name.to_owned()).collect(), Vec::new())
         }
         "codes" => {

@@ -3,6 +3,7 @@
 use super::Files;
 use super::diagnostic::{Diagnostic, Sink};
 use super::levels::Partition;
+use super::read::strange;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -153,6 +154,10 @@ impl Tree {
         if let Some((_, span)) = fields.iter().find(|(label, _)| label.is_empty()) {
             return Some(place(span, "a category has no name".into()).label("expected a label"));
         }
+        let wrong = fields.iter().find_map(|(label, span)| Some((span, strange(label, "a category")?)));
+        if let Some((span, (message, label))) = wrong {
+            return Some(place(span, message).label(label));
+        }
         let mut fields = fields.into_iter();
         let (label, span) = fields.next()?;
         if let Some(first) = self.seen.get(&label) {
@@ -208,6 +213,8 @@ fn check_header(names: &[CsvField], place: &impl Fn(&Range<usize>, String) -> Di
     for (name, span) in names {
         if name.is_empty() {
             sink.push(place(span, "a level has no name".into()).label("expected a name"));
+        } else if let Some((message, label)) = strange(name, "the level's name") {
+            sink.push(place(span, message).label(label));
         } else if let Some(first) = seen.insert(name, span.clone()) {
             sink.push(
                 place(span, format!("the level `{name}` is there twice"))

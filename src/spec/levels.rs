@@ -213,7 +213,7 @@ pub(super) fn read(value: &Value<'_>, dimension: &str, finest: &mut Finest, sink
         let Some(fields) = Fields::open(item, "this level", &KEYS, sink) else { continue };
         let name = fields
             .require("name", "`name = \"band\"`", sink)
-            .and_then(|v| Some((read::text(v, "the level's name", sink)?.to_owned(), v.span())));
+            .and_then(|v| Some((read::shown(v, "the level's name", false, sink)?.to_owned(), v.span())));
         let example = "one of them, such as `width = 5`";
         let Some((key, how)) = fields.exactly_one(GROUPINGS, example, sink) else { continue };
         let Some((name, span)) = name else { continue };
@@ -222,7 +222,13 @@ pub(super) fn read(value: &Value<'_>, dimension: &str, finest: &mut Finest, sink
             "cuts" => cuts(how, dimension, finest, sink),
             _ => {
                 match how.get_ref().as_table() {
-                    Some(table) => maps.push((name, span, table, how.span())),
+                    Some(table) => {
+                        let before = sink.count();
+                        strange_groups(table, sink);
+                        if sink.count() == before {
+                            maps.push((name, span, table, how.span()));
+                        }
+                    }
                     None => read::expected(how, "`map`", "a table such as { A = \"north\" }", sink),
                 }
                 continue;
@@ -430,6 +436,19 @@ fn pairs<'a>(table: &'a DeTable<'_>) -> Option<LabelPairs<'a>> {
         }
     }
     Some(out)
+}
+
+/// Refuses groups of a map that no release may show; of its categories the list says it.
+fn strange_groups(table: &DeTable<'_>, sink: &mut Sink) {
+    for (key, key_at, value) in read::entries(table) {
+        let (group, at) = match value.get_ref() {
+            DeValue::String(group) => (&**group, value.span()),
+            _ => (key, key_at),
+        };
+        if let Some((message, label)) = read::strange(group, "a group of `map`") {
+            sink.push(Diagnostic::at(at, message).label(label));
+        }
+    }
 }
 
 /// What keeps a map from applying to a level.

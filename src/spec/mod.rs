@@ -55,7 +55,7 @@ pub(crate) use digits::Digits;
 #[cfg(feature = "compile")]
 pub use draft::{DraftError, Drawn, Holds, draft};
 #[cfg(feature = "cli")]
-pub(crate) use draft::{Part, called};
+pub(crate) use draft::{Part, called, says_where};
 pub use parse::parse;
 pub(crate) use parse::{MOST_EFFORT, parse_within, size as size_of};
 pub(crate) use projection::size;

@@ -19,7 +19,7 @@ pub(super) fn start(path: &Path) -> io::Result<Vec<u8>> {
 pub(super) fn recognise(start: &[u8], path: &Path) -> Option<(String, String)> {
     let file = path.display();
     let data = |what: &str| {
-        let help = format!("`margins init {file}` drafts a spec for CSV data");
+        let help = format!("`margins init {file}` drafts a spec for CSV and Parquet data");
         Some((format!("this looks like {what}, not like a spec"), help))
     };
     if start.starts_with(&crate::release::MAGIC) {
@@ -55,7 +55,9 @@ pub(super) fn recognise(start: &[u8], path: &Path) -> Option<(String, String)> {
         true => data("delimited data"),
         false => Some((
             "nothing at the beginning of this file is of a spec".into(),
-            format!("a spec begins with `name = \"...\"`; `margins init {file}` drafts one for CSV data"),
+            format!(
+                "a spec begins with `name = \"...\"`; `margins init {file}` drafts one for CSV and Parquet data"
+            ),
         )),
     }
 }
@@ -113,7 +115,7 @@ mod tests {
             assert!(text.contains("not like a spec") || text.contains("is of a spec"), "{text}");
             assert!(!text.contains("Secret") && !text.contains("42"), "{text}");
         }
-        assert!(of("a.parquet", b"PAR1\0\0").contains("Parquet"));
+        assert!(of("a.parquet", b"PAR1\0\0").contains("drafts a spec for CSV and Parquet data"));
         assert!(of("r.margins", &crate::release::MAGIC).contains("this is a release"));
         assert!(of("k.key", b"untrusted comment: x\n").contains("a key"));
         assert!(of("m.mtx", b"%%MatrixMarket matrix coordinate integer general\n").contains("Matrix Market"));

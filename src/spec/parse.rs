@@ -227,9 +227,10 @@ fn whole_spec(
     let name = root.require("name", "`name = \"my-release\"`", sink).and_then(|v| release_name(v, sink));
     let title = root
         .require("title", "`title = \"...\"`, one line for people", sink)
-        .and_then(|v| read::text(v, "`title`", sink));
-    let optional =
-        |key: &str, sink: &mut Sink| Some(read::text(root.get(key)?, &format!("`{key}`"), sink)?.to_owned());
+        .and_then(|v| read::shown(v, "`title`", true, sink));
+    let optional = |key: &str, sink: &mut Sink| {
+        Some(read::shown(root.get(key)?, &format!("`{key}`"), true, sink)?.to_owned())
+    };
     let (description, licence) = (optional("description", sink), optional("licence", sink));
     let (contact, supersedes) = (optional("contact", sink), optional("supersedes", sink));
     let reliability = root.get("release").map_or(Some(Vec::new()), |v| reliability(v, sink));

@@ -127,7 +127,7 @@ fn unit(value: &Value<'_>, sink: &mut Sink) -> Option<Unit> {
     let fields = Fields::open(value, "`unit`", &UNIT, sink)?;
     let column = fields
         .require("column", "`column = \"person_id\"`", sink)
-        .and_then(|v| Some((read::text(v, "`column`", sink)?, v.span())));
+        .and_then(|v| Some((read::shown(v, "`column`", true, sink)?, v.span())));
     let column = match column {
         // A release names its unit in one word: its readers would take every row for a unit of its own.
         Some(("row", span)) => {

@@ -176,12 +176,21 @@ pub(super) fn shown<'a>(value: &'a Value<'_>, what: &str, lines: bool, sink: &mu
     if plain {
         return Some(found);
     }
-    let message = format!("{what} has characters that no release may show");
+    let message = format!("{what} {STRANGE}");
     sink.push(Diagnostic::at(value.span(), message).label(match lines {
         true => "control characters, or some that turn the direction of writing",
-        false => "line ends or other control characters, or some that turn the direction of writing",
+        false => STRANGE_HERE,
     }));
     None
+}
+
+const STRANGE: &str = "has characters that no release may show";
+const STRANGE_HERE: &str =
+    "line ends or other control characters, or some that turn the direction of writing";
+
+/// What is wrong with a name or label of the domain that no release may show, and what to say where it stands.
+pub(super) fn strange(text: &str, what: &str) -> Option<(String, &'static str)> {
+    (!is_plain(text)).then(|| (format!("{what} {STRANGE}"), STRANGE_HERE))
 }
 
 /// `true` or `false`.

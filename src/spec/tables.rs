@@ -596,7 +596,7 @@ fn exact(fields: &Fields<'_, '_>, sink: &mut Sink) -> Option<Option<String>> {
     }
     let reason = fields
         .require("reason", "`reason = \"...\"`: why this table may be published without noise", sink)
-        .and_then(|v| read::text(v, "`reason`", sink))?;
+        .and_then(|v| read::shown(v, "`reason`", true, sink))?;
     Some(Some(reason.to_owned()))
 }
 

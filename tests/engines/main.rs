@@ -57,11 +57,28 @@ name = "rate"
 bins = [0, 0.1, 0.3, 0.7, 1.1]
 other = "another rate"
 
+[[dimension]]
+name = "capped"
+column = "pay"
+range = [0, 5]
+clamp = true
+other = "a part"
+missing = "unknown"
+
+# Of these no table tells anything.
+[[dimension]]
+name = "either"
+column = "sex"
+categories = ["M", "F"]
+
 [[table]]
 of = ["home place", "age.band", "sex"]
 
 [[table]]
 of = ["rate"]
+
+[[table]]
+of = ["capped"]
 
 [[table]]
 of = ["change"]
@@ -247,6 +264,7 @@ fn released(folder: &Path, name: &str, more: &[&str]) -> Vec<String> {
         "SELECT age.group, pay, COUNT(*) FROM people GROUP BY age.group, pay",
         "SELECT change, COUNT(*) FROM people GROUP BY change",
         "SELECT rate, COUNT(*) FROM people GROUP BY rate",
+        "SELECT capped, COUNT(*) FROM people GROUP BY capped",
         "SELECT day, sex, COUNT(*) FROM people GROUP BY day, sex",
         "SELECT day.quarter, pay, COUNT(*) FROM people GROUP BY day.quarter, pay",
     ];
@@ -384,6 +402,11 @@ fn types_on_duckdb() {
     let days =
         "[[dimension]]\nname = 'x'\ndates = ['2024-01-01', '2024-01-02']\nother = 'o'\nmissing = 'm'\n";
     let range = "[[dimension]]\nname = 'x'\nrange = [0, 5]\nmissing = 'm'\n";
+    let capped = &range.replace("missing", "clamp = true\nmissing");
+    // Of y no table tells anything.
+    let both = &format!("{range}[[dimension]]\nname = 'y'\nrange = [0, 5]\n");
+    let slashed = &range.replace("range", "column = 'a\\Eb\\'\nrange");
+    let blank = format!("{row}[data]\npath = 'x.csv'\nempty = ['NaN', '-inf']\n");
     let codes = "[[dimension]]\nname = 'x'\ncodes = 2\n";
     let summed =
         "[[amount]]\nname = 'x'\nlow = 0\nhigh = 10\nstep = 1\n[[dimension]]\nname = 'k'\nrange = [0, 1]\n";
@@ -392,6 +415,21 @@ fn types_on_duckdb() {
     let cases = [
         (&row, range, "2.5::DOUBLE AS x", "x is outside the domain"),
         (&row, range, "2.0::DOUBLE AS x", ""),
+        (&row, capped, "7.5::DOUBLE AS x", ""),
+        (&row, capped, "-0.5::DECIMAL(4, 2) AS x", ""),
+        (&row, capped, "2.5::DOUBLE AS x", "x is outside the domain"),
+        (&row, capped, "'nan'::DOUBLE AS x", "x is outside the domain"),
+        (&row, capped, "'inf'::DOUBLE AS x", "x is outside the domain"),
+        (&row, capped, "'-inf'::FLOAT AS x", "x is outside the domain"),
+        (&blank, capped, "'nan'::DOUBLE AS x", ""),
+        (&blank, range, "'-inf'::DOUBLE AS x", ""),
+        (&blank, range, "'inf'::DOUBLE AS x", "x is outside the domain"),
+        (&row, both, "1 AS x, 5 AS y", ""),
+        (&row, both, "1 AS x, 6 AS y", "y is outside the domain"),
+        (&row, both, "1 AS x, NULL::INTEGER AS y", "y is outside the domain"),
+        (&ordered, both, "1 AS x, 5 AS y, 1 AS who, 1 AS day", ""),
+        (&ordered, both, "1 AS x, 6 AS y, 1 AS who, 1 AS day", "y is outside the domain"),
+        (&row, slashed, "1 AS \"a\\Eb\\\"", ""),
         (&row, codes, "true AS x", "No function matches"),
         (&row, codes, "1::TINYINT AS x", ""),
         (&row, words, "'a'::BLOB AS x", misfit),

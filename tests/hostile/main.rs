@@ -22,6 +22,7 @@ use margins::answer::Answers;
 use margins::answer::keys::Questions;
 use margins::audit;
 use margins::numeric::dice::Dice;
+use margins::numeric::tries::tries;
 use margins::projection::answer::Estimator;
 use margins::release::{Outcome, Release};
 use peak_alloc::PeakAlloc;
@@ -218,7 +219,7 @@ fn kept_lies() -> PathBuf {
 
 /// How many mutations of each base: more with `MUTATIONS=100000`.
 fn mutations() -> u64 {
-    std::env::var("MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(400)
+    std::env::var("MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(tries(160, 400) as u64)
 }
 
 /// Every later version verifies and answers what was sound once, and there is a file with every kind of section.

@@ -432,6 +432,11 @@ impl Inferred {
         if query.iter().any(|v| !v.is_finite()) {
             return Err(HistoryError::Number("a query must be finite numbers".into()));
         }
+        let most = query.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+        if most != 0.0 && !(1e-100..=1e100).contains(&most) {
+            let why = "the numbers of a query must not be that large or small: squares are taken of them, from 1e-100 to 1e100";
+            return Err(HistoryError::Number(why.into()));
+        }
         let (estimate, coefficients) = match &self.factors {
             Factors::Dense(dense) => dense.query(query)?,
             Factors::Blocked(blocked) => {
@@ -440,11 +445,11 @@ impl Inferred {
             Factors::Sparse(sparse) => combined(sparse.solve(query), |v| sparse.image(v), sparse.answers())?,
         };
         let unit = NoiseLaw::Laplace { scale: 1.0 };
-        // Rounding leaves traces of noises that do not enter.
-        let least = coefficients.iter().fold(0.0f64, |m, c| m.max(c.abs())) * 1e-14;
+        // Rounding leaves traces of noises that do not enter. What is no number is no trace.
+        let least = coefficients.iter().fold(0.0f64, |m, c| m.max(c.abs())).min(f64::MAX) * 1e-14;
         let terms = coefficients
             .iter()
-            .filter(|c| c.abs() > least)
+            .filter(|c| c.is_nan() || c.abs() > least)
             .map(|&coefficient| Term { coefficient, copies: 1, noise: unit })
             .collect();
         Ok(HistoryAnswer { estimate, law: ErrorLaw::new(terms)? })

@@ -26,6 +26,24 @@ fn what_was_not_seen_has_no_estimate() {
     assert!((inferred.cells()[2].unwrap() - (2.0 * 31.0 - 25.0) / 9.0).abs() < 1e-9);
 }
 
+/// A query whose squares doubles do not hold is refused: it is neither exact nor searched for without end.
+#[test]
+fn queries_that_lead_too_far_are_refused() {
+    let rows = vec![vec![1.0, 0.0], vec![1.0, 1.0]];
+    let history = History::new(rows, vec![10.0, 14.0], vec![0.1, 0.2], None).unwrap();
+    for solver in [Solver::Dense, Solver::Blocked, Solver::Sparse] {
+        let inferred = history.infer_by(solver).unwrap();
+        for far in [1e-320, 1e-200, 1e200, 1e308] {
+            let refused = inferred.query(&[far, 0.0]).unwrap_err();
+            assert!(matches!(refused, HistoryError::Number(_)), "{solver:?} {far}: {refused:?}");
+        }
+        let plain = inferred.query(&[1.0, 0.0]).unwrap().interval(0.9);
+        let scaled = inferred.query(&[1e90, 0.0]).unwrap().interval(0.9);
+        assert!((scaled.0 / plain.0 * 1e-90 - 1.0).abs() < 1e-6, "{solver:?}");
+        assert_eq!(inferred.query(&[0.0, 0.0]).unwrap().law.variance(), 0.0);
+    }
+}
+
 /// The second row takes the first away from a query: a sum of rows whose parts cancel.
 #[test]
 fn what_cancels_is_estimable() {

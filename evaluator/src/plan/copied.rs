@@ -71,6 +71,20 @@ impl Plan {
         plan
     }
 
+    /// Why two copies are not of one measuring, though they may say so: all have the most precise copy's plan in common, and of nested ones each was
+    /// made from the one before, so that its noise begins with that one's.
+    pub(crate) fn apart_from(&self, other: &Plan) -> Option<&'static str> {
+        let (Some(a), Some(b)) = (&self.copy, &other.copy) else { return Some("one of them is no copy") };
+        if (a.mode, a.budget, &a.recipients) != (b.mode, b.budget, &b.recipients) {
+            return Some("they do not name the same recipients and budgets");
+        }
+        if self.first() != other.first() {
+            return Some("the most precise copy's plan is another in each");
+        }
+        let apart = a.further.iter().zip(&b.further).any(|(a, b)| a != b);
+        apart.then_some("they do not say the same of the noise that was added from copy to copy")
+    }
+
     /// The scales of the independent noises in each integer of a measurement. One, but for nested copies with Gaussian noise.
     pub fn layers(&self, index: usize) -> Vec<Rational> {
         match &self.copy {

@@ -141,6 +141,9 @@ pub(super) struct Error {
     pub noise: f64,
 }
 
+/// A true bound of ‖x‖² is called false with at most this probability.
+const REFUTED: f64 = 1e-3;
+
 /// Released integers, ready for questions.
 #[derive(Debug, Clone)]
 pub struct Projected {
@@ -233,6 +236,26 @@ impl Projected {
         let declared = design.norm_bound.map_or(f64::INFINITY, |b| b as f64);
         let upper = if eta < 1.0 { clean(mean / (1.0 - eta)) } else { f64::INFINITY };
         (clean(mean).min(declared), upper.min(declared))
+    }
+
+    /// Whether the released integers refute the declared bound of ‖x‖²: data with no more than that has integers as large as these with probability at most
+    /// [`REFUTED`].
+    ///
+    /// **Proof.** With ‖x‖² = X the squares have a mean `μ` that grows with X, and theirs exceeds it by more than `ημ` with probability at most `REFUTED`: by the
+    /// even moments of [`bound::shortfall`], which bound both tails, or by Cantelli from the variance. Where X is at most what is declared, `μ(1 + η)` is no more than
+    /// it is there. ∎
+    pub(crate) fn refutes_bound(&self) -> bool {
+        let design = &self.projection.design;
+        let Some(declared) = design.norm_bound else { return false };
+        let (normal, kappa, n) =
+            (design.noise.is_normal(), design.noise.kurtosis(), self.values.len() as f64);
+        let eta = match design.shape {
+            Shape::Dense { .. } if normal => bound::shortfall(n, kappa, true, design.independence, REFUTED),
+            // The other bound is of what falls short alone.
+            Shape::Dense { .. } | Shape::Sketch { .. } => cantelli((kappa - 1.0) / n, REFUTED),
+        };
+        let mean = declared as f64 * design.shape.column() as f64 / n + design.noise_variance();
+        self.energy / n > mean * (1.0 + eta)
     }
 
     /// The part of an interval's failure rate that may go to ‖x‖².

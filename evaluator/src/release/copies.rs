@@ -146,4 +146,34 @@ impl Release {
         }
         Ok(plan)
     }
+
+    /// Whether two files are copies of one measuring, signed with one key.
+    ///
+    /// # Errors
+    /// They say so, and contradict each other; or they cannot be read.
+    pub fn is_measured_with(&self, other: &Release) -> Result<bool, String> {
+        let (a, b) = (self.manifest(), other.manifest());
+        if a.recipient.is_none() || b.recipient.is_none() || a.signer.public_key != b.signer.public_key {
+            return Ok(false);
+        }
+        let plan = |release: &Release| {
+            release.cube().and_then(|cube| release.plan(&cube)).map_err(|e| e.to_string())
+        };
+        let (one, two) = (plan(self)?, plan(other)?);
+        let measuring = |plan: &Plan| plan.copy.as_ref().map(|copy| copy.measuring);
+        if measuring(&one) != measuring(&two) {
+            return Ok(false);
+        }
+        let why = match a.sources == b.sources {
+            true => one.apart_from(&two),
+            false => Some("they were made by two specs"),
+        };
+        let Some(why) = why else { return Ok(true) };
+        let mut names = [one.recipient().unwrap_or_default(), two.recipient().unwrap_or_default()];
+        names.sort_unstable();
+        let [name, other] = names;
+        Err(format!(
+            "the copies of {name} and {other} are said to be of one measuring, and {why}: one of them cannot be"
+        ))
+    }
 }

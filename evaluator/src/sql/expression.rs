@@ -106,7 +106,7 @@ impl Expr {
             Expr::Mul(a, b) => a.evaluate(aggregates) * b.evaluate(aggregates),
             Expr::Div(a, b) => a.evaluate(aggregates) / b.evaluate(aggregates),
             Expr::Neg(a) => -a.evaluate(aggregates),
-            Expr::Root(a) => libm::sqrt(a.evaluate(aggregates).max(0.0)),
+            Expr::Root(a) => root(a.evaluate(aggregates)),
         }
     }
 
@@ -148,6 +148,18 @@ impl Expr {
         }
     }
 
+    /// How far its numbers lead at most: the powers of ten of what is multiplied and divided, added up. `of` is that of an aggregate's weights.
+    pub(super) fn powers(&self, of: &impl Fn(usize) -> f64) -> f64 {
+        match self {
+            Expr::Aggregate(index) => of(*index),
+            Expr::Number(value) => powers(*value),
+            Expr::Neg(a) => a.powers(of),
+            Expr::Root(a) => 0.5 * a.powers(of),
+            Expr::Add(a, b) | Expr::Sub(a, b) => a.powers(of).max(b.powers(of)),
+            Expr::Mul(a, b) | Expr::Div(a, b) => a.powers(of) + b.powers(of),
+        }
+    }
+
     /// Whether the figure contains an aggregate at all.
     pub(super) fn depends_on_data(&self) -> bool {
         match self {
@@ -161,13 +173,24 @@ impl Expr {
     }
 }
 
+/// The square root; of what is below 0 that of 0, and of what is no number none.
+pub(crate) fn root(x: f64) -> f64 {
+    libm::sqrt(if x < 0.0 { 0.0 } else { x })
+}
+
+/// The power of ten that a number is, up or down.
+pub(super) fn powers(x: f64) -> f64 {
+    if x == 0.0 { 0.0 } else { libm::log10(x.abs()).abs() }
+}
+
 impl Linear {
     /// No aggregates.
     pub(crate) fn constant(constant: f64) -> Linear {
         Linear { constant, terms: Vec::new() }
     }
 
-    fn scaled(&self, by: f64) -> Linear {
+    /// So many times it.
+    pub(crate) fn scaled(&self, by: f64) -> Linear {
         let terms = self.terms.iter().map(|&(i, c)| (i, c * by)).filter(|&(_, c)| c != 0.0).collect();
         Linear { constant: self.constant * by, terms }
     }

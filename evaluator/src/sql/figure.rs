@@ -2,7 +2,7 @@
 
 use super::bands::Bands;
 use super::error::SqlError;
-use super::expression::{Aggregate, Expr, Linear};
+use super::expression::{Aggregate, Expr, Linear, powers};
 use super::literal::{Literal, literal};
 use super::names::{Column, Names};
 use super::predicate::named;
@@ -55,10 +55,25 @@ pub(super) const QUANTILES: &str = "possible are MEDIAN(age) and QUANTILE(age, 0
 const POSSIBLE: &str = "possible are COUNT(*), SUM, AVG, VARIANCE and STDDEV of an amount, a numeric dimension or a CASE, and + - * / of them";
 
 impl Figures<'_> {
-    /// A column of SELECT.
-    pub(super) fn figure(&mut self, expr: &tree::Expr) -> Result<Expr, SqlError> {
-        if let Some(Literal::Number(value, _)) = literal(expr) {
-            return Ok(Expr::Number(value));
+    /// A column of SELECT, or what rows are put in order by. Squares of figures, and of their errors, are to be numbers: so what they are multiplied
+    /// by is not to be without bounds.
+    pub(super) fn column(&mut self, expr: &tree::Expr) -> Result<Expr, SqlError> {
+        const POWERS: f64 = 100.0;
+        let figure = self.figure(expr)?;
+        let weights = |at: usize| self.aggregates.get(at).into_iter().flat_map(|a| &a.filter.weights);
+        let own = |at| powers(weights(at).fold(0.0, |most: f64, w| most.max(w.abs())));
+        match figure.powers(&own) <= POWERS {
+            true => Ok(figure),
+            false => Err(SqlError::new("the numbers in this figure are too large or too small")
+                .at(expr.span())
+                .help("multiplied and divided they must stay between 1e-100 and 1e100")),
+        }
+    }
+
+    /// A figure, or a part of one.
+    fn figure(&mut self, expr: &tree::Expr) -> Result<Expr, SqlError> {
+        if let Some(Literal::Number(value, written)) = literal(expr) {
+            return no_trace(value, &written).map(Expr::Number).map_err(|e| e.at(expr.span()));
         }
         match &expr.node {
             Node::Nested(inner) | Node::Unary(Unary::Plus, inner) => self.figure(inner),
@@ -123,8 +138,11 @@ impl Figures<'_> {
                 Multiply => Expr::Mul(a, b),
                 _ => Expr::Div(a, b),
             };
-            if constants.is_some() {
+            if let Some((a, b)) = constants {
                 let value = figure.evaluate(&[]);
+                if value == 0.0 && a != 0.0 && b != 0.0 && matches!(op, Multiply | Divide) {
+                    return Err(SqlError::new(TOO_SMALL).at(right.span()));
+                }
                 if !value.is_finite() {
                     return Err(SqlError::new("this number is too large").at(right.span()));
                 }
@@ -173,9 +191,12 @@ impl Figures<'_> {
                     let [count, t, squares] = parts.map(|rows| self.add(rows, Summand::Rows));
                     return Ok(root_of(spread(sample, count, t, squares)));
                 }
-                let alone = of.rows.is_nothing() && of.amounts.len() == 1;
+                // A row that counts as 0 adds nothing to a sum; it has a value all the same.
+                let alone = self.present(function, expr)?.rows.is_nothing() && of.amounts.len() == 1;
                 let (quantity, rows) = of.amounts.into_iter().next().filter(|_| alone).ok_or_else(|| {
-                    SqlError::new(format!("{} is only known of one amount", function.name)).at(expr.span())
+                    SqlError::new(format!("{} is only known of one amount", function.name))
+                        .at(expr.span())
+                        .help("an amount alone has one: in a CASE without ELSE, or with FILTER (WHERE …)")
                 })?;
                 let variance = self.variance(sample, &quantity, &rows);
                 return Ok(root_of(variance));
@@ -208,7 +229,10 @@ impl Figures<'_> {
         let plain = of.amounts.iter().find(|(quantity, _)| quantity.weighing != Weighing::Weighted);
         let as_rows = !of.rows.is_nothing();
         if let Some((plain, _)) = plain.filter(|_| weighs && (as_rows || name == Name::Count)) {
-            let why = format!("some of these values are multiplied by weights, and those of {} are not", plain.name);
+            let why = format!(
+                "some of these values are multiplied by weights, and those of {} are not",
+                plain.name
+            );
             return Err(SqlError::new(why).help("ask for each of them by a figure of its own"));
         }
         if of.amounts.is_empty() || as_rows {
@@ -377,7 +401,8 @@ impl Figures<'_> {
             return Ok(Argument { amounts: vec![all], ..Argument::absent() });
         }
         match literal(expr) {
-            Some(Literal::Number(value, _)) => {
+            Some(Literal::Number(value, written)) => {
+                let value = no_trace(value, &written).map_err(|e| e.at(expr.span()))?;
                 return Ok(Argument {
                     value: Filter::constant(value),
                     present: Filter::everything(),
@@ -523,6 +548,17 @@ impl Argument {
             unknown,
             undecided,
         })
+    }
+}
+
+const TOO_SMALL: &str = "this number is too small";
+
+/// A number, unless doubles have nothing left of what was written.
+fn no_trace(value: f64, written: &str) -> Result<f64, SqlError> {
+    let digits = written.split(['e', 'E']).next().unwrap_or(written);
+    match value == 0.0 && digits.bytes().any(|b| (b'1'..=b'9').contains(&b)) {
+        true => Err(SqlError::new(TOO_SMALL)),
+        false => Ok(value),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a figure is made of, for those who do not read the tree it was written as.
 
-use super::expression::{Expr, Linear};
+use super::expression::{Expr, Linear, root};
 
 /// Linear figures and ratios of such, and the steps from them to a figure.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -56,7 +56,7 @@ impl Operation {
             (Operation::Number(value), _) => Some(value),
             (Operation::Part(at), _) => parts.get(at).copied(),
             (Operation::Neg, [a]) => Some(-a),
-            (Operation::Root, [a]) => Some(libm::sqrt(a.max(0.0))),
+            (Operation::Root, [a]) => Some(root(*a)),
             (Operation::Add, [a, b]) => Some(a + b),
             (Operation::Sub, [a, b]) => Some(a - b),
             (Operation::Mul, [a, b]) => Some(a * b),
@@ -131,5 +131,9 @@ mod tests {
         assert_eq!(Operation::value(&formula.steps, &[25.0, 3.0]), root.evaluate(&told));
         assert!(Operation::value(&[Part(0), Sub], &[1.0]).is_nan());
         assert_eq!(mean(0, 1).formula().steps, [Part(0)]);
+        // The standard deviation of nobody is none.
+        let nobody = [f64::NAN, 0.0];
+        assert!(Operation::value(&formula.steps, &nobody).is_nan() && root.evaluate(&[0.0; 3]).is_nan());
+        assert_eq!(Operation::value(&formula.steps, &[2.0, 3.0]), 0.0);
     }
 }

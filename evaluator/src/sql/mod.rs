@@ -52,7 +52,7 @@ mod walk;
 pub(crate) use bands::{Banded, Portion};
 pub use error::{Place, SqlError};
 pub use expression::Aggregate;
-pub(crate) use expression::{Expr, Linear};
+pub(crate) use expression::{Expr, Linear, root};
 pub(crate) use formula::{Formula, Operation};
 pub(crate) use having::Having;
 pub(crate) use names::did_you_mean;

@@ -44,7 +44,7 @@ impl Figures<'_> {
             _ => Err(wrong("places are whole numbers from 1 on")),
         });
         let (places, partition) = (places.transpose()?, self.partition(partition)?);
-        let of = self.figure(&by.expr)?;
+        let of = self.column(&by.expr)?;
         match of.depends_on_data() {
             true => Ok(Some(Ranked { of, descending: by.descending, partition, places })),
             false => Err(SqlError::new("this order does not depend on the data").at(by.expr.span())),

@@ -397,7 +397,7 @@ fn columns(
                 let quantile = figures.quantile(item.expr)?;
                 let ranked = figures.rank(item.expr)?;
                 let other = quantile.is_some() || ranked.is_some();
-                let expr = if other { None } else { Some(figures.figure(item.expr)?) };
+                let expr = if other { None } else { Some(figures.column(item.expr)?) };
                 for left_out in figures.left_out.iter_mut().skip(before) {
                     left_out.column = Some(columns.len());
                 }
@@ -469,6 +469,9 @@ const OWN_NAMES: [&str; 4] = ["estimate", "std_error", "low", "high"];
 fn unique(items: &[Item], columns: &[SelectColumn]) -> Result<(), SqlError> {
     let mut taken: HashSet<String> = HashSet::new();
     let figures = columns.iter().filter(|c| !c.is_label()).count();
+    let part_of = |name: &str| OWN_NAMES[1..].iter().map(|own| format!("{name}_{own}")).collect::<Vec<_>>();
+    let mut parts: HashSet<String> = OWN_NAMES.map(String::from).into();
+    parts.extend(columns.iter().filter(|c| figures > 1 && !c.is_label()).flat_map(|c| part_of(c.name())));
     let mut first = true;
     for (item, column) in items.iter().zip(columns) {
         let name = column.name();
@@ -478,7 +481,13 @@ fn unique(items: &[Item], columns: &[SelectColumn]) -> Result<(), SqlError> {
             own &= !(first && name == OWN_NAMES[0]); // it is the estimate
             first = false;
             if figures > 1 {
-                keys.extend(OWN_NAMES[1..].iter().map(|own| format!("{name}_{own}")));
+                keys.extend(part_of(name));
+            }
+        } else if item.alias.is_none() {
+            // The release calls it so, not the query: answers have an underscore behind it.
+            own = false;
+            while parts.contains(&keys[0]) {
+                keys[0].push('_');
             }
         }
         for key in keys {

@@ -47,6 +47,12 @@ impl Query {
     pub(crate) fn round(&self, column: usize, x: f64, how: fn(f64) -> f64) -> f64 {
         let Some(&(_, decimals)) = self.rounded.iter().find(|r| r.0 == column) else { return x };
         let scale = libm::pow(10.0, f64::from(decimals.abs()));
+        // What is on the grid but for the last bits of a double is not moved a whole step outwards.
+        let how = |x: f64| {
+            let nearest = libm::round(x);
+            // No zero with a sign.
+            if (x - nearest).abs() <= 8.0 * f64::EPSILON * x.abs() { nearest + 0.0 } else { how(x) + 0.0 }
+        };
         let y = if decimals < 0 { how(x / scale) * scale } else { how(x * scale) / scale };
         if y.is_finite() { y } else { x }
     }

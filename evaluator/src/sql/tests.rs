@@ -1055,6 +1055,64 @@ fn refused_figures() {
     }
 }
 
+/// Figures whose squares doubles do not hold are refused, however they are written.
+#[test]
+fn numbers_that_lead_too_far_are_refused() {
+    let far = "the numbers in this figure are too large or too small";
+    let small = "this number is too small";
+    let part = "COUNT(*) FILTER (WHERE age = 1)";
+    for (figure, message) in [
+        ("COUNT(*) * 1e154".into(), far),
+        ("COUNT(*) * 1e-165".into(), far),
+        (format!("1e-200 * COUNT(*) / {part}"), far),
+        (format!("1e170 * {part} / COUNT(*)"), far),
+        ("COUNT(*) * COUNT(*) * 1e300".into(), far),
+        ("STDDEV(age) / 1e90 / 1e40".into(), far),
+        ("SUM(CASE WHEN sex = 'F' THEN 1e90 END) * 1e20".into(), far),
+        ("RANK() OVER (ORDER BY COUNT(*) * 1e200)".into(), far),
+        ("COUNT(*) * (1e-200 * 1e-200)".into(), small),
+        ("COUNT(*) * 1e-400".into(), small),
+        ("SUM(CASE WHEN sex = 'F' THEN 1e-400 ELSE 1 END)".into(), small),
+    ] {
+        let text = format!("SELECT sex, {figure} FROM town GROUP BY sex");
+        let error = Query::parse(&text, &town()).expect_err(&text);
+        assert_eq!(error.message, message, "{text}");
+    }
+    let many = vec!["100.0 * COUNT(*) / SUM(COUNT(*)) OVER ()"; 60].join(" + ");
+    for figure in
+        ["COUNT(*) * 1e100", "0 * COUNT(*) + COUNT(*) * 1e-100", "COUNT(*) * 0.00e5 + SUM(age)", &many]
+    {
+        let text = format!("SELECT sex, {figure} FROM town GROUP BY sex");
+        Query::parse(&text, &town()).unwrap_or_else(|e| panic!("{text}: {e}"));
+    }
+}
+
+/// A level keeps its name, also where a part of every answer is called so; whoever names a column may choose another name.
+#[test]
+fn levels_may_be_called_as_parts_of_figures() {
+    let dimensions = ["low", "n_high", "estimate"].map(|name| plain(name, &["a", "b"])).to_vec();
+    let cube = Cube { dimensions };
+    for text in [
+        "SELECT low, COUNT(*) FROM t GROUP BY low ORDER BY low",
+        "SELECT * FROM t",
+        "SELECT n_high, low, COUNT(*) AS n, COUNT(*) / 2 AS half FROM t GROUP BY n_high, low",
+    ] {
+        Query::parse(text, &cube).unwrap_or_else(|e| panic!("{text}: {e}"));
+    }
+    for (text, message) in [
+        (
+            "SELECT n_high AS low, COUNT(*) FROM t GROUP BY n_high",
+            "\"low\" is a name every answer has of its own",
+        ),
+        (
+            "SELECT low, n_high AS low_, COUNT(*) FROM t GROUP BY low, n_high",
+            "\"low_\" would name two columns",
+        ),
+    ] {
+        assert_eq!(Query::parse(text, &cube).unwrap_err().message, message);
+    }
+}
+
 /// A sum over categories without a number says which they are and whose units it passes over.
 #[test]
 fn sums_say_what_they_leave_out() {

@@ -62,6 +62,11 @@ pub enum LawError {
     /// A scale or variance is negative, infinite or not a number.
     #[error("a noise has a scale that is not a finite, non-negative number")]
     Scale,
+    /// The error is too large or too small for its square to be a number.
+    #[error(
+        "the error of this figure is too large or too small to compute with: multiply by numbers between 1e-100 and 1e100"
+    )]
+    Range,
     /// The parameters of a method make no sense.
     #[error("{0}")]
     Method(&'static str),
@@ -175,6 +180,9 @@ const COARSE: f64 = 2e-4;
 const SUMMED: f64 = 1e6;
 /// The probability that lists of atoms may leave out, the second where the first is too dear.
 const LOST: [f64; 3] = [1e-14, 3e-10, 1e-7];
+/// What the largest coefficient may be: its square and everything made of it stay far from the ends of doubles. Factors from 1e-100 to 1e100 leave room
+/// for the coefficients that estimates have.
+const COEFFICIENTS: std::ops::RangeInclusive<f64> = 1e-120..=1e120;
 /// Wider than this many lattice points, the shortest interval is taken to be the symmetric one.
 const SCAN: f64 = 4096.0;
 
@@ -216,11 +224,19 @@ impl ErrorLaw {
             same
         });
         // An empty sum of floats is −0.
-        let variance = 0.0
+        let mut variance = 0.0
             + groups
                 .iter()
                 .map(|g| g.copies as f64 * g.coefficient * g.coefficient * g.noise.variance())
                 .sum::<f64>();
+        if groups.first().is_some_and(|g| !COEFFICIENTS.contains(&g.coefficient)) || !variance.is_finite() {
+            return Err(LawError::Range);
+        }
+        if !variance.is_normal() {
+            // Noise so rare that no double holds its variance is none.
+            groups.clear();
+            variance = 0.0;
+        }
         let lattice = groups.iter().all(|g| g.noise.is_discrete()).then(|| {
             let mut coefficients: Vec<f64> = groups.iter().map(|g| g.coefficient).collect();
             coefficients.dedup();

@@ -320,6 +320,16 @@ fn degenerate_laws() {
     assert_eq!(bad(f64::NAN, dl(1.0)), LawError::Coefficient);
     assert_eq!(bad(1.0, dl(-1.0)), LawError::Scale);
     assert_eq!(bad(1.0, dg(f64::INFINITY)), LawError::Scale);
+    for (coefficient, noise) in [(1e154, dl(1.0)), (1e-165, dl(1.0)), (1e-320, dg(1.0)), (1e100, dg(1e200))] {
+        assert_eq!(bad(coefficient, noise), LawError::Range, "{coefficient}");
+    }
+    // Far out, but within doubles; and a noise so rare that they do not hold its variance.
+    for coefficient in [1e-120, 1e120] {
+        let e = law(&[(coefficient, 1, dl(2.0)), (1e-9 * coefficient, 1, dl(2.0))]);
+        assert!((e.half_width(0.9) / coefficient - law(&[(1.0, 1, dl(2.0))]).half_width(0.9)).abs() < 1e-3);
+    }
+    let e = law(&[(1e-3, 5, dl(1.0 / 708.0))]);
+    assert_eq!((e.variance(), e.half_width(0.9), e.terms().len()), (0.0, 0.0, 0));
     let e = law(&[(1.0, 1, dl(1.0))]);
     for level in [0.0, 1.0, -1.0, 2.0, f64::NAN] {
         assert!(e.half_width(level).is_nan());

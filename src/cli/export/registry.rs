@@ -11,6 +11,7 @@ use crate::audit;
 use crate::cube::Quantity;
 use crate::exact::Rational;
 use crate::plan::Neighbours;
+use crate::projection::Shape;
 use crate::release::{Amount, Currency, Manifest, Release};
 use crate::render::{Caveat, truncation};
 use std::path::Path;
@@ -317,8 +318,18 @@ fn implementation(entry: &mut Yaml, release: &Release, cost: &str, blake3: &str)
 fn utility(release: &Release) -> Result<String, Failure> {
     const FIRST: usize = 5;
     const SAYS: &str = "Every answer comes with its standard error and an exact interval.";
-    if release.manifest().projection.is_some() {
-        return Ok(SAYS.into());
+    if let Some(questions) = Questions::open(release)? {
+        // As its own answers say it: neither kind has what tables have.
+        return Ok(match questions.projected().projection().design.shape {
+            Shape::Dense { .. } => {
+                "Every answer comes with its standard error and an interval that takes the error to be normal."
+            }
+            Shape::Sketch { .. } => {
+                "Every answer comes with an interval: that of a median of the sketch's rows is from their order and covers for any data, and the median \
+                 has no standard error; where too few rows count it is made of the interval of the mean of all rows, by Chebyshev's inequality."
+            }
+        }
+        .into());
     }
     let description = opened(release)?.describe(LEVEL, FIRST)?;
     let each = description
@@ -359,6 +370,25 @@ mod tests {
         let said = entry.0.lines().find(|line| line.contains("preprocessing")).unwrap_or_default();
         assert!(said.contains("kids: values below 0 and beyond 3 were counted"), "{said}");
         assert!(!said.contains("rooms"), "{said}");
+    }
+
+    /// A projection has no exact intervals, and a sketch's medians have no standard error: an entry says what is so of each kind.
+    #[test]
+    fn an_entry_of_a_projection_promises_what_it_has() {
+        for (kind, wanted) in [("dense", "takes the error to be normal"), ("sketch", "has no standard error")]
+        {
+            let folder = tempfile::tempdir().unwrap();
+            let spec = format!(
+                "name = \"p\"\ntitle = \"t\"\ndemo = true\n[privacy]\nunit = \"row\"\nrho = 1\n[[dimension]]\nname = \"code\"\ntext = true\n\
+                 [projection]\nkind = \"{kind}\"\nrows = 1024\nsparsity = 2\n"
+            );
+            let mut rows = Frame::new(vec![("code".into(), Held::Text)]);
+            rows.cell(b"a");
+            let options = ReleaseOptions::new().out(folder.path()).ledger(folder.path().join("l.jsonl"));
+            let made = Spec::from_toml(&spec).unwrap().release(options.rows(&rows).insecure_seed(1)).unwrap();
+            let said = utility(&Release::open(made.path()).unwrap()).ok().unwrap();
+            assert!(said.contains(wanted) && !said.contains("exact interval"), "{kind}: {said}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{
     Check, Failure, Outcome, Path, PathBuf, Verify, charged, file, hash_of, head_is_hash, is_as_charged,
-    open, output, signers, trusted,
+    of_another, open, output, signers, trusted,
 };
 use crate::ledger::proof;
 use crate::ledger::published::{Found, became};
@@ -36,6 +36,9 @@ pub(super) fn run(args: &Args) -> Outcome {
     let path = file(&args.id);
     let text = bytes(&path)?;
     let chain = Chain::of(text.as_bytes()).map_err(|e| output::about(&path, &e))?;
+    if let Some(other) = of_another(&args.id, &path, &chain) {
+        return Err(Failure::Message(other.to_string()));
+    }
     let release = Release::open(&args.release).map_err(|e| output::about(&args.release, &e))?;
     let lines = proof::of(&chain, text.as_bytes(), release.manifest(), args.head.as_deref())
         .map_err(|why| Failure::Message(format!("{}: {why}", output::path(&args.release))))?;

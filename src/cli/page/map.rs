@@ -26,6 +26,8 @@ type Shape = Vec<Vec<[f64; 2]>>;
 
 /// Makes a map of a GeoJSON text for a release.
 pub(super) fn map(text: &str, release: &Release) -> Result<Map, String> {
+    // Some programs put a mark before a text.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let value: Value = serde_json::from_str(text).map_err(|e| format!("it is not JSON: {e}"))?;
     let features = value.get("features").and_then(Value::as_array);
     let features = features.ok_or("it is no FeatureCollection of GeoJSON")?;
@@ -88,7 +90,7 @@ fn best(
         for (l, level) in dimension.levels.iter().enumerate() {
             for (property, values) in &values {
                 let common = level.categories.iter().filter(|c| values.contains(c.as_str())).count();
-                if common >= 2 && found.is_none_or(|(most, ..)| common > most) {
+                if common > 0 && found.is_none_or(|(most, ..)| common > most) {
                     found = Some((common, property, (d, l)));
                 }
             }
@@ -211,6 +213,19 @@ mod tests {
             "{}",
             made.json
         );
+    }
+
+    /// A map of one area, in a file that begins with a mark: one name in common is enough where no property has more.
+    #[test]
+    fn one_area_is_a_map() {
+        let release = vector();
+        let dimensions = release.dimensions();
+        let level = &dimensions[0].levels[0];
+        let area = json!({ "type": "Polygon", "coordinates": square(0, 0) });
+        let one = json!({ "properties": { "n": level.categories[0] }, "geometry": area });
+        let other = json!({ "properties": { "n": "elsewhere" }, "geometry": area });
+        let made = map(&format!("\u{feff}{}", collection(vec![other, one])), &release).unwrap();
+        assert_eq!((&made.level, made.shapes), (&level.name, 1));
     }
 
     #[test]

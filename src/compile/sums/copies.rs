@@ -286,6 +286,40 @@ fn lies_about_copies_of_sums_are_found() {
     }
 }
 
+/// Copies that say that they are of one measuring, and say different things of its noise, are not: nobody pools them or sets one aside for the other.
+#[test]
+fn copies_that_contradict_each_other_are_refused_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let key = SigningKey::from_text(&keys::keygen(None).unwrap().secret, None).unwrap();
+    let made = released_by(&key, dir.path(), &for_three(&paid("rho = 1", "zero", "", ""), NESTED), &rows().0);
+    let path = |at: usize| if at == 0 { &made.sealed.path } else { &made.further[at - 1].path };
+    let release = Release::open(path(1)).unwrap();
+    let forged = |change: &dyn Fn(&mut crate::plan::Copy)| {
+        let mut plan = release.plan(&release.cube().unwrap()).unwrap();
+        change(plan.copy.as_mut().unwrap());
+        let body = crate::release::copies::encode(&plan).unwrap().unwrap();
+        let forged = resealed(&release, &key, |_, bodies| {
+            bodies.iter_mut().find(|(tag, _)| *tag == Kind::Copies.tag()).unwrap().1.clone_from(&body);
+        });
+        Answers::from_release(forged.unwrap()).unwrap()
+    };
+    let together = |at: usize, other: Answers| {
+        let both = || vec![Answers::open(path(at)).unwrap(), forged(&|_| ())];
+        assert!(Several::new(both()).is_ok() && collude::collude(&both(), None).is_ok());
+        let ask = [Answers::open(path(at)).unwrap(), other];
+        let colluding = collude::collude(&ask, None).unwrap_err().to_string();
+        let ask = Several::new(ask.into()).err().unwrap().to_string();
+        assert_eq!(ask, colluding);
+        ask
+    };
+    let louder: &dyn Fn(&mut crate::plan::Copy) =
+        &|copy| copy.further[0][0] = copy.further[0][0].checked_add(crate::exact::Rational::ONE).unwrap();
+    let why = together(2, forged(louder));
+    assert!(why.contains("do not say the same of the noise that was added from copy to copy"), "{why}");
+    let why = together(0, forged(&|copy| copy.recipients[2].name = "others".into()));
+    assert!(why.contains("do not name the same recipients and budgets"), "{why}");
+}
+
 /// No copy changes what is published without noise: with another exact sum it is none of the one that is said to be more precise.
 #[test]
 fn copies_with_other_exact_sums_are_refused_together() {

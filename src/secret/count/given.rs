@@ -24,6 +24,9 @@ pub(crate) const IMPOSSIBLE: &str = "impossible";
 /// Units with more rows than count.
 pub(crate) const CUT: &str = "cut";
 
+/// Rows without a place in a dimension that no counted table has: [`untold`].
+pub(crate) const OUTSIDE: &str = "outside";
+
 /// Where rows of a unit are bounded: those that belong to nobody, or of which it is not known whether they count.
 pub(crate) const ASTRAY: &str = "astray";
 
@@ -133,6 +136,11 @@ pub(crate) fn levels(tables: &[Cuboid]) -> Vec<Level> {
     all.into_iter().map(|(dimension, level)| Level::new(dimension, level)).collect()
 }
 
+/// The dimensions of which no counted table tells anything, not even whether a row has a place in them.
+pub(crate) fn untold(cube: &Cube, levels: &[Level]) -> Vec<usize> {
+    (0..cube.dimensions.len()).filter(|d| levels.iter().all(|level| level.dimension != *d)).collect()
+}
+
 /// A number that stands for all that a spec says of which rows a count in which cell of which table is of: whoever edits it after the statement was made, and before
 /// its answer is taken, would have counts of one category taken for another's. Of 48 bits, so that programs which hold numbers as floats keep it.
 pub(crate) fn fingerprint(spec: &Spec, cube: &Cube, tables: &[Cuboid]) -> u64 {
@@ -212,15 +220,30 @@ impl Data {
             Unit::Column { .. } => true,
         };
         names.extend(bounded.then(|| ASTRAY.to_owned()));
+        let untold: Vec<String> =
+            untold(cube, &levels).iter().map(|&d| cube.dimensions[d].name.clone()).collect();
+        names.extend((!untold.is_empty()).then(|| OUTSIDE.to_owned()));
         names.push(SPEC.to_owned());
         let own = i64::try_from(fingerprint(spec, cube, &tables)).ok();
         let mut given = Given::new((spec, cube), &levels, tables)?;
         ingest::numbers(spec, path, &names, &mut |row, cells| match cells.split_last() {
-            Some((of, cells)) if *of == own => match (bounded, cells.split_last()) {
-                (true, Some((Some(0), cells))) => given.row(row, cells),
-                (true, _) => Err(GivenError::Astray),
-                (false, _) => given.row(row, cells),
-            },
+            Some((of, mut cells)) if *of == own => {
+                // That there are none, which is not told in numbers of rows.
+                let mut none = |wanted: bool| match cells.split_last() {
+                    Some((Some(0), before)) if wanted => {
+                        cells = before;
+                        true
+                    }
+                    _ => !wanted,
+                };
+                if !none(!untold.is_empty()) {
+                    return Err(GivenError::Outside(untold.join(" or ")));
+                }
+                if !none(bounded) {
+                    return Err(GivenError::Astray);
+                }
+                given.row(row, cells)
+            }
             _ => Err(GivenError::Edited),
         })?;
         given.whole()

@@ -329,7 +329,8 @@ impl<'s> Coder<'s> {
                 written.and_then(|v| bin(edges, ends.map_or(v, |(lo, hi)| v.clamp(*lo, *hi))))
             }
             Domain::Dates { first, last } => {
-                self.day(cell).ok_or(Fault::NotDate).and_then(|day| in_range(first, last, day))
+                let fault = if self.taken.format.is_some() { Fault::NotOfFormat } else { Fault::NotDate };
+                self.day(cell).ok_or(fault).and_then(|day| in_range(first, last, day))
             }
             Domain::Text | Domain::Factor(_) | Domain::Weight(_) => Err(Fault::Outside), // never: they have no node
         };

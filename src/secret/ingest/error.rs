@@ -26,11 +26,11 @@ pub enum IngestError {
         path: PathBuf,
     },
     /// The file cannot be read on.
-    #[error("cannot read on after {after}: {error}")]
+    #[error("cannot read on after {after}: {}", broken(*error))]
     Read {
         /// The last row that was read.
         after: Place,
-        /// Why, in the operating system's words.
+        /// Why: the operating system's reason, or that of whoever unpacks the file.
         error: io::ErrorKind,
     },
     /// A record that does not end.
@@ -202,6 +202,15 @@ pub enum IngestError {
     /// A Parquet file that cannot be decoded.
     #[error("the Parquet file {0}")]
     Parquet(&'static str),
+    /// A file taken for Parquet because the rows of the spec are, though its name does not say so and it is none.
+    #[error(
+        "cannot read {}: its name ends neither in .csv nor in .parquet, so it was taken for Parquet like the rows of the spec, and it is none",
+        path.display()
+    )]
+    Unnamed {
+        /// Which.
+        path: PathBuf,
+    },
     /// Rows whose order among those of their unit is not known.
     #[error(
         "there are units of which more rows have the same place by `order` than count: name a further column there, so that no two rows of \
@@ -251,6 +260,18 @@ pub enum IngestError {
         /// What does not fit.
         what: &'static str,
     },
+}
+
+/// Why a file cannot be read on. Where it is the operating system's reason, these are its words; of those who unpack a file only the kind is known, which says
+/// little by itself.
+fn broken(error: io::ErrorKind) -> String {
+    match error {
+        io::ErrorKind::UnexpectedEof => "the file is cut off".into(),
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::Other => {
+            "the file is damaged, or not packed as its name says (.gz, .zst)".into()
+        }
+        error => error.to_string(),
+    }
 }
 
 fn bytes(n: usize) -> String {
@@ -314,6 +335,9 @@ pub enum Fault {
     /// No day of the calendar.
     #[error("the value is not a date (year-month-day), and the dimension has no `other`")]
     NotDate,
+    /// No day of the calendar, written as the dimension says.
+    #[error("the value is not a day as `format` says, and the dimension has no `other`")]
+    NotOfFormat,
     /// Bytes that are no text.
     #[error("the cell is not valid UTF-8")]
     NotUtf8,

@@ -237,7 +237,7 @@ pub(crate) fn format(spec: &Spec, from: Origin<'_>) -> Format {
 }
 
 /// What the end of a name says.
-fn named(path: &Path) -> Option<Format> {
+pub(super) fn named(path: &Path) -> Option<Format> {
     match crate::unpack::ending(path)?.as_str() {
         "parquet" if !crate::unpack::is_packed(path) => Some(Format::Parquet),
         "csv" => Some(Format::Csv),

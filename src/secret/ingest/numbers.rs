@@ -2,8 +2,9 @@
 
 use super::error::{IngestError, Place};
 use super::fields::places;
-use super::files::{DataFile, files};
+use super::files::{DataFile, files, named};
 use crate::spec::{Format, Spec};
+use std::io::{self, Read};
 use std::path::Path;
 
 /// A whole number.
@@ -23,6 +24,9 @@ pub(in crate::secret) fn numbers<E: From<IngestError>>(
             take(row, cells)
         };
         match file.format {
+            Format::Parquet if misnamed(&file) => {
+                return Err(IngestError::Unnamed { path: file.named() }.into());
+            }
             Format::Csv => text(&file, names, &mut each)?,
             #[cfg(feature = "parquet")]
             Format::Parquet => super::parquet::numbers(&file, names, &mut each)?,
@@ -33,18 +37,36 @@ pub(in crate::secret) fn numbers<E: From<IngestError>>(
     Ok(())
 }
 
+/// Whether a file is Parquet only by what the spec says of its rows, and does not begin like one.
+fn misnamed(file: &DataFile) -> bool {
+    let mut start = [0; 4];
+    let begins = file.unpacked().and_then(|mut file| file.read_exact(&mut start));
+    named(&file.path).is_none() && !(begins.is_ok() && &start == b"PAR1")
+}
+
+/// What is wrong behind this row. The library's own words may have a cell in them.
+fn broken(row: u64, error: &csv::Error) -> IngestError {
+    let line = error.position().map(csv::Position::line);
+    match error.kind() {
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => IngestError::Ragged {
+            place: Place { row: row + 1, line },
+            expected: usize::try_from(*expected_len).unwrap_or(usize::MAX),
+            found: usize::try_from(*len).unwrap_or(usize::MAX),
+        },
+        csv::ErrorKind::Io(error) => {
+            IngestError::Read { after: Place { row, line: None }, error: error.kind() }
+        }
+        _ => IngestError::Read { after: Place { row, line: None }, error: io::ErrorKind::InvalidData },
+    }
+}
+
 fn text<E: From<IngestError>>(
     file: &DataFile,
     names: &[String],
     take: &mut dyn FnMut(&[Option<Number>]) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut row = 0;
-    let failed = |row| {
-        move |_| IngestError::Read {
-            after: Place { row, line: None },
-            error: std::io::ErrorKind::InvalidData,
-        }
-    };
+    let failed = |row| move |error: csv::Error| broken(row, &error);
     let mut reader = csv::ReaderBuilder::new().from_reader(file.open()?);
     let header = reader.byte_headers().map_err(failed(0))?.clone();
     let places = places(names, header.iter())?;
@@ -61,4 +83,31 @@ fn text<E: From<IngestError>>(
         take(&cells)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::tests::{labels, spec};
+    use super::*;
+
+    /// A row that is none, such as the number of rows that a database writes below its answer, is told by its place; and a file that is Parquet by nothing but
+    /// the spec's own rows by its name.
+    #[test]
+    fn counts_that_are_none() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let mut spec = spec([labels("x", &["a"])]);
+        let names = ["d1_1".to_owned(), "n".to_owned()];
+        let said = |spec: &Spec, name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            numbers::<IngestError>(spec, &path, &names, &mut |_, _| Ok(())).map_err(|e| e.to_string())
+        };
+        assert_eq!(said(&spec, "c.csv", "d1_1,n\n0,3\n,3\n"), Ok(()));
+        let footer = said(&spec, "c.csv", "d1_1,n\n0,3\n,3\n(2 rows)\n").unwrap_err();
+        assert_eq!(footer, "row 3 (line 4): the number of cells is 1, that of columns 2");
+        spec.data.as_mut().unwrap().format = Some(Format::Parquet);
+        let why = said(&spec, "c.txt", "d1_1,n\n0,3\n").unwrap_err();
+        assert!(why.contains("ends neither in .csv nor in .parquet"), "{why}");
+    }
 }

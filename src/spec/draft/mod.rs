@@ -91,6 +91,11 @@ pub(crate) fn called(data: &Path) -> String {
     if super::is_pipe(data) { "standard input".into() } else { data.display().to_string() }
 }
 
+/// Whether a draft in this folder says a way to the data: otherwise it has the file's name alone, for the way would name folders that nobody else should know.
+pub(crate) fn says_where(data: &Path, folder: &Path) -> bool {
+    write::relative(data, folder).is_some()
+}
+
 /// Drafts a spec for CSV files with a header, which `data` names; `folder` is where the spec will be put, so that the
 /// draft can name the data relative to it.
 ///
@@ -745,12 +750,30 @@ mod tests {
     #[test]
     fn paths() {
         let at = |p: &str, f: &str| write::relative(Path::new(p), Path::new(f));
-        assert_eq!(at("/a/b/c.csv", "/a/b"), "c.csv");
-        assert_eq!(at("/a/b/c.csv", "/a/d/e"), "../../b/c.csv");
-        assert_eq!(at("data/c.csv", ""), "data/c.csv");
-        assert_eq!(at("data/c.csv", "specs"), "../data/c.csv");
-        assert_eq!(at("/home/ann/c.csv", "/srv/specs"), "c.csv", "names of folders stay at home");
-        assert_eq!(at("/home/ann/c.csv", "/home/ann/x/../y"), "c.csv");
+        assert_eq!(at("/a/b/c.csv", "/a/b").as_deref(), Some("c.csv"));
+        assert_eq!(at("/a/b/c.csv", "/a/d/e").as_deref(), Some("../../b/c.csv"));
+        assert_eq!(at("data/c.csv", "").as_deref(), Some("data/c.csv"));
+        assert_eq!(at("data/c.csv", "specs").as_deref(), Some("../data/c.csv"));
+        assert_eq!(at("/home/ann/c.csv", "/srv/specs"), None, "names of folders stay at home");
+        assert_eq!(at("/home/ann/c.csv", "/home/ann/x/../y"), None);
+        // Then the draft says what to do about it.
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("rows.csv");
+        std::fs::write(&data, "a,b\n1,x\n2,y\n").unwrap();
+        let text = draft(&[Part::from(&*data)], &data, &folder.path().join("x/../y"), None).unwrap();
+        let line = text.lines().find(|line| line.starts_with("path = ")).unwrap();
+        assert!(line.starts_with("path = \"rows.csv\"") && line.ends_with("--data"), "{line}");
+    }
+
+    /// A name of two lines is no end of the header, and what separates stands outside quotation marks; dimensions get names that a release may show.
+    #[test]
+    fn headers_of_several_lines() {
+        let data = "\u{feff}\"a;;\nb\",c\td,\"c\nd\"\n1,x,u\n2,y,v\n1,y,u\n";
+        let (text, spec) = draft_of("rows.csv", data.as_bytes()).unwrap();
+        let names: Vec<&str> = spec.cube.dimensions.iter().map(|d| &*d.name).collect();
+        assert_eq!(names, ["a;; b", "c d", "c d-"], "{text}");
+        let columns: Vec<&str> = spec.columns.iter().map(|c| &*c.column).collect();
+        assert_eq!(columns, ["a;;\nb", "c\td", "c\nd"]);
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 use super::super::{CsvOptions, Encoding};
 use super::{DraftError, Drawn, Holds};
 use crate::files;
-use crate::quotes::{Quotes, ReadSoFar};
+use crate::quotes::{Quotes, ReadSoFar, State};
 use crate::unpack;
 use std::cell::Cell;
 use std::io::Read;
@@ -84,23 +84,41 @@ fn separated(start: &[u8]) -> Result<u8, &'static str> {
     if let Some(what) = files::foreign(start) {
         return Err(what);
     }
-    let first_line = start.split(|&b| b == b'\n' || b == b'\r').next().unwrap_or(&[]);
-    if first_line.len() > LONGEST_HEADER {
+    let (length, outside) = header(start);
+    if length > LONGEST_HEADER {
         return Err("is no table: its first line has no end");
     }
     if start.contains(&0) {
         return Err("is no text");
     }
-    let occurs = |b: u8| first_line.iter().filter(|&&c| c == b).count();
+    let occurs = |b: u8| outside.iter().filter(|&&c| c == b).count();
     // A file of one column: the commas below its name are in its values.
-    if [b'|', b'\t', b';', b','].iter().all(|&b| occurs(b) == 0)
-        && start.contains(&b',')
-        && !start.contains(&b';')
-    {
+    if SEPARATORS.iter().all(|&b| occurs(b) == 0) && start.contains(&b',') && !start.contains(&b';') {
         return Ok(b';');
     }
     // `max_by_key` takes the last of equals: a comma, when nothing separates anything.
-    Ok([b'|', b'\t', b';', b','].into_iter().max_by_key(|&b| occurs(b)).unwrap_or(b','))
+    Ok(SEPARATORS.into_iter().max_by_key(|&b| occurs(b)).unwrap_or(b','))
+}
+
+/// What may separate cells.
+const SEPARATORS: [u8; 4] = [b'|', b'\t', b';', b','];
+
+/// How long the header is, which may have line ends in quotation marks, and what stands outside of these.
+fn header(start: &[u8]) -> (usize, Vec<u8>) {
+    let mark = "\u{feff}".as_bytes();
+    let start = start.strip_prefix(mark).unwrap_or(start);
+    let (mut state, mut outside) = (State::Start, Vec::new());
+    for (at, &byte) in start.iter().enumerate() {
+        let ends = matches!(byte, b'\n' | b'\r');
+        state = state.after(byte, ends || SEPARATORS.contains(&byte));
+        if state != State::Quoted {
+            if ends {
+                return (at, outside);
+            }
+            outside.push(byte);
+        }
+    }
+    (start.len(), outside)
 }
 
 /// The first line, and more.

@@ -4,6 +4,7 @@ use super::super::{CsvOptions, Digits, Encoding, words};
 use super::Drawn;
 use super::areas::Tree;
 use super::survey::{GAPS, Survey, quoted};
+use crate::release::texts::is_plain;
 use crate::spec::{PIPE, SUGGESTION, is_pipe};
 use std::fmt::Write as _;
 use std::path::{Component, Path};
@@ -33,7 +34,7 @@ pub(super) fn write(
     trees: &[Tree],
 ) -> String {
     let columns = &drawn.columns;
-    let stem = stem(data);
+    let (stem, way) = (stem(data), relative(data, folder));
     let mut out = format!(
         "# A draft, made from the data: it holds values of the data, and all of it will be public.\n\
          # Read every line marked `confirm` before you show this file to anybody, change what nobody may know, and set\n\
@@ -46,8 +47,14 @@ pub(super) fn write(
          path = {}                  # {}\n",
         if csv.is_some() { nameless(columns) } else { String::new() },
         quoted(&format!("Tables from {}", if stem.is_empty() { "the data" } else { stem })),
-        quoted(&relative(data, folder)),
-        if is_pipe(data) { "standard input" } else { "relative to this file" },
+        quoted(&way.clone().unwrap_or_else(|| {
+            data.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned())
+        })),
+        match way {
+            _ if is_pipe(data) => "standard input",
+            Some(_) => "relative to this file",
+            None => "put the data beside this file, or name it with --data",
+        },
     );
     let format = if csv.is_some() { "csv" } else { "parquet" };
     if crate::unpack::ending(data).as_deref() != Some(format) {
@@ -331,8 +338,26 @@ fn nested(drawn: &Drawn, fine: usize, domain: &str) -> String {
     out
 }
 
+/// What can be shown of a column's name: no release may show control characters.
+fn clean(column: &str) -> String {
+    let plain: Vec<&str> = column
+        .split(|c: char| !is_plain(c.encode_utf8(&mut [0; 4])))
+        .filter(|part| !part.is_empty())
+        .collect();
+    if plain.is_empty() { "column".into() } else { plain.join(" ") }
+}
+
 /// A name for the dimension of a column. `e.e` beside `e` would also be a level of that: then `e-e`.
 fn unambiguous(column: &str, columns: &[Survey]) -> String {
+    if !is_plain(column) {
+        let mut name = clean(column);
+        let before = columns.iter().take_while(|c| c.name != column).filter(|c| !is_plain(&c.name));
+        name.push_str(&"-".repeat(before.filter(|c| clean(&c.name) == name).count()));
+        while columns.iter().any(|c| c.name == name) {
+            name.push('-');
+        }
+        return unambiguous(&name, columns);
+    }
     let is_level = columns
         .iter()
         .any(|c| column.strip_prefix(&c.name).and_then(|r| r.strip_prefix('.')) == Some(&c.name));
@@ -352,25 +377,22 @@ const TOTAL: &str = "total";
 const MANY: usize = 100;
 
 /// `path` as seen from `folder`, with forward slashes. The spec becomes public, so a way that would lead over the root, and name
-/// every folder below it, is not written: then it is the file's name alone, and the data has to be put there or given with `--data`.
-pub(super) fn relative(path: &Path, folder: &Path) -> String {
+/// every folder below it, is none: then the data has to be put beside the draft or given with `--data`.
+pub(super) fn relative(path: &Path, folder: &Path) -> Option<String> {
     if is_pipe(path) {
-        return PIPE.into();
+        return Some(PIPE.into());
     }
     let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let name = || path.file_name().map_or(String::new(), |n| n.to_string_lossy().into_owned());
-    let (Ok(path), Ok(folder)) = (std::path::absolute(path), std::path::absolute(here)) else {
-        return name();
-    };
+    let (path, folder) = (std::path::absolute(path).ok()?, std::path::absolute(here).ok()?);
     let (to, from): (Vec<_>, Vec<_>) = (path.components().collect(), folder.components().collect());
     let common = to.iter().zip(&from).take_while(|(a, b)| a == b).count();
     let climbs = from.get(common..).unwrap_or(&[]);
     // Another drive, nothing but the root in common, or a climb over `..`, which only the file system can resolve.
     let nothing = !to.iter().take(common).any(|c| matches!(c, Component::Normal(_)));
     if (nothing && !climbs.is_empty()) || climbs.contains(&Component::ParentDir) {
-        return name();
+        return None;
     }
     let up = climbs.iter().map(|_| "..".to_owned());
     let down = to.get(common..).unwrap_or(&[]).iter().map(|c| c.as_os_str().to_string_lossy().into_owned());
-    up.chain(down).collect::<Vec<_>>().join("/")
+    Some(up.chain(down).collect::<Vec<_>>().join("/"))
 }

@@ -360,5 +360,13 @@ mod tests {
         assert_eq!((to(1).estimate, to(1).low, to(1).high), (1234.6, 1231.0, f64::INFINITY));
         assert_eq!((to(-2).estimate, to(-2).low, to(-2).std_error), (1200.0, 1200.0, 1.5));
         assert_eq!(rounded(&query(0), 1, figure), figure);
+        // What is exact stays so, whatever a double makes of a hundredth of it; and there is one zero.
+        for count in 0..2000 {
+            let x = f64::from(count) * 0.01;
+            let shown = rounded(&query(2), 0, ResultFigure { estimate: x, std_error: 0.0, low: x, high: x });
+            assert_eq!((shown.low, shown.high), (shown.estimate, shown.estimate), "{count}");
+        }
+        let none = ResultFigure { estimate: -0.4, std_error: 0.1, low: -0.7, high: -0.2 };
+        assert_eq!(rounded(&query(0), 0, none).estimate.to_bits(), 0.0f64.to_bits());
     }
 }

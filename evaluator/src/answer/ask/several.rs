@@ -354,12 +354,17 @@ fn best_copies(releases: Vec<Answers>) -> Result<(Vec<Answers>, Vec<String>), Qu
         .map(|a| {
             let Some((measuring, rank)) = own(a) else { return Ok(true) };
             // The most precise of all that are more precise.
-            let key = |r: &Answers| r.release().manifest().signer.public_key.clone();
-            let others = releases.iter().filter_map(|b| {
-                let other = own(b).filter(|o| o.0 == measuring && key(b) == key(a))?;
-                (other.1 < rank).then_some((other.1, b))
-            });
-            let better = others.min_by_key(|o| o.0).map(|o| o.1);
+            let mut better: Option<(usize, &Answers)> = None;
+            for b in &releases {
+                let other = own(b).filter(|o| o.0 == measuring && o.1 < rank).map(|o| o.1);
+                if let Some(other) = other
+                    && one_measuring(a, b)?
+                    && better.is_none_or(|(found, _)| other < found)
+                {
+                    better = Some((other, b));
+                }
+            }
+            let better = better.map(|(_, b)| b);
             if let Some(better) = better {
                 contradict::refused(&[better, a])?;
                 let name = |a: &Answers| a.copy().map_or(String::new(), |c| c.recipient().to_owned());
@@ -375,6 +380,14 @@ fn best_copies(releases: Vec<Answers>) -> Result<(Vec<Answers>, Vec<String>), Qu
     let mut kept = kept.into_iter();
     let releases = releases.into_iter().filter(|_| kept.next().unwrap_or(true)).collect();
     Ok((releases, aside))
+}
+
+/// Whether two releases are copies of one measuring.
+///
+/// # Errors
+/// They say so, and contradict each other.
+pub(super) fn one_measuring(a: &Answers, b: &Answers) -> Result<bool, QueryError> {
+    a.release().is_measured_with(b.release()).map_err(QueryError::Together)
 }
 
 /// Of which part of the people a release is. What no program of today takes for a name is only the same as itself.
@@ -402,11 +415,7 @@ fn same_part(a: &Answers, b: &Answers) -> Result<(), QueryError> {
 /// Whether two releases are known to be of the same people, counted alike.
 fn same_people(a: &Answers, b: &Answers) -> Result<(), QueryError> {
     // Copies of one measuring are, whether or not they say of whom.
-    let key = |r: &Answers| r.release().manifest().signer.public_key.clone();
-    if let (Some(x), Some(y)) = (a.copy(), b.copy())
-        && x.measuring == y.measuring
-        && key(a) == key(b)
-    {
+    if one_measuring(a, b)? {
         return Ok(());
     }
     let refuse = |why: String| Err(QueryError::Together(why));

@@ -172,18 +172,22 @@ fn between(figures: &[ResultFigure], descending: bool) -> Vec<ResultFigure> {
     let apart = |f: ResultFigure| ResultFigure { estimate: told_apart(f.estimate), ..f };
     let figures: Vec<ResultFigure> = figures.iter().map(turned).map(apart).collect();
     let sorted = |of: fn(&ResultFigure) -> f64| {
-        let mut all: Vec<f64> = figures.iter().map(of).collect();
+        // What is no number is NULL, and before or behind nothing.
+        let mut all: Vec<f64> = figures.iter().map(of).filter(|x| !x.is_nan()).collect();
         all.sort_by(f64::total_cmp);
         all
     };
     let (estimates, lows, highs) = (sorted(|f| f.estimate), sorted(|f| f.low), sorted(|f| f.high));
     let below = |all: &[f64], x: f64| all.partition_point(|y| *y < x);
-    let place = |f: &ResultFigure| ResultFigure {
-        estimate: 1.0 + below(&estimates, f.estimate) as f64,
-        std_error: f64::NAN,
-        low: 1.0 + below(&highs, f.low) as f64,
-        // Whatever begins below its end may be before it; itself is counted there, unless it has no length.
-        high: (below(&lows, f.high) + usize::from(f.low >= f.high)) as f64,
+    let place = |f: &ResultFigure| match f.estimate.is_nan() || f.low.is_nan() || f.high.is_nan() {
+        true => ResultFigure::NULL,
+        false => ResultFigure {
+            estimate: 1.0 + below(&estimates, f.estimate) as f64,
+            std_error: f64::NAN,
+            low: 1.0 + below(&highs, f.low) as f64,
+            // Whatever begins below its end may be before it; itself is counted there, unless it has no length.
+            high: (below(&lows, f.high) + usize::from(f.low >= f.high)) as f64,
+        },
     };
     figures.iter().map(place).collect()
 }
@@ -199,6 +203,22 @@ mod tests {
         let figures = [at(3.0 - 1e-15), at(3.0), at(3.0 + 4e-15)];
         for descending in [false, true] {
             assert!(between(&figures, descending).iter().all(|p| (p.estimate, p.high) == (1.0, 1.0)));
+        }
+    }
+
+    /// A row without a figure has no place, and the others have theirs as if it were not there.
+    #[test]
+    fn a_row_without_a_figure_has_no_place() {
+        let at = |x: f64| ResultFigure { estimate: x, std_error: 1.0, low: x - 0.4, high: x + 0.4 };
+        for none in [f64::NAN, -f64::NAN] {
+            let null = ResultFigure { estimate: none, std_error: none, low: none, high: none };
+            for descending in [false, true] {
+                let places = between(&[at(3.0), null, at(1.0), null, at(2.0)], descending);
+                let want = between(&[at(3.0), at(1.0), at(2.0)], descending);
+                let found: Vec<_> = places.iter().filter(|p| !p.is_null()).map(|p| (p.low, p.high)).collect();
+                assert_eq!(found, want.iter().map(|p| (p.low, p.high)).collect::<Vec<_>>(), "{descending}");
+                assert!(places[1].estimate.is_nan() && places[3].is_null());
+            }
         }
     }
 

@@ -77,7 +77,6 @@ pub(crate) fn of_ratios(a: &Answered, b: &Answered) -> [ResultFigure; 2] {
         high: b.high - a.low,
     };
     let quotient = b.estimate / a.estimate;
-    let relative = |x: &Answered| x.std_error / x.estimate;
     // A quotient is bounded only where the number below the line is not 0.
     let bounded =
         (a.low > 0.0 || a.high < 0.0) && [a.low, a.high, b.low, b.high].iter().all(|x| x.is_finite());
@@ -91,7 +90,7 @@ pub(crate) fn of_ratios(a: &Answered, b: &Answered) -> [ResultFigure; 2] {
     };
     let percent = ResultFigure {
         estimate: 100.0 * (quotient - 1.0),
-        std_error: 100.0 * quotient.abs() * libm::hypot(relative(a), relative(b)),
+        std_error: 100.0 * libm::hypot(b.std_error, quotient * a.std_error) / a.estimate.abs(),
         low: 100.0 * (low - 1.0),
         high: 100.0 * (high - 1.0),
     };

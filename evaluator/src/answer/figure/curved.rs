@@ -26,7 +26,7 @@ use crate::answer::tell::Told;
 use crate::joint::{How, JointLaw};
 use crate::law::{Interval, LawError};
 use crate::render::ResultFigure;
-use crate::sql::{Aggregate, Formula, Operation};
+use crate::sql::{Aggregate, Formula, Operation, root};
 
 /// Of the probability that may be left out so much pays for knowing roughly where the parts are.
 const ROUGHLY: f64 = 0.05;
@@ -87,16 +87,19 @@ impl Curved {
     }
 
     fn answer_of(&self, steps: &[Operation], told: &Told, how: &How) -> Result<Answered, LawError> {
-        let estimate = self.value_of(steps, &told.estimates);
         // A root grows with what it is of: its interval is from the root of one end to that of the other, also where that may be 0.
         if let [inner @ .., Operation::Root] = steps {
             let of = self.answer_of(inner, told, how)?;
-            let shown = Span::new(of.low, of.high).root();
-            // By the delta method; where it is about 0 there is none.
-            let std_error = if estimate > 0.0 { of.std_error / (2.0 * estimate) } else { f64::NAN };
-            let (low, high) = if of.low.is_nan() { (of.low, of.high) } else { (shown.low, shown.high) };
+            let (estimate, Span { low, high }) = (root(of.estimate), Span::new(of.low, of.high).root());
+            // By the delta method; where it is about 0 there is none, but of what is exact.
+            let std_error = match estimate > 0.0 {
+                true => of.std_error / (2.0 * estimate),
+                false if of.std_error == 0.0 && of.low == of.high => 0.0,
+                false => f64::NAN,
+            };
             return Ok(Answered { estimate, std_error, low, high, ..of });
         }
+        let estimate = self.value_of(steps, &told.estimates);
         let slopes = self.slopes_of(steps, &told.estimates);
         let std_error = libm::sqrt(told.law.covariance(&slopes, &slopes)).abs();
         let answered = |low, high, basis| {
@@ -115,9 +118,18 @@ impl Curved {
         let (Some(parts), Some(grown)) = (parts, grown) else {
             return Ok(answered(f64::NEG_INFINITY, f64::INFINITY, Basis::Unbounded));
         };
-        let half = self.half_width(told, how, &parts, &grown.slopes)?;
+        let noisy = self.half_width(told, how, &parts, &grown.slopes)?;
+        let rounding = parts.iter().zip(&grown.slopes);
+        let rounded: f64 = rounding.map(|(p, slope)| ROUNDED * slope.most() * p.estimate.abs()).sum();
+        if noisy == 0.0 && std_error == 0.0 {
+            // Nothing but rounding: what is no more than that is 0, as a variance of equal values is.
+            let exact = if estimate.abs() <= rounded { 0.0 } else { estimate };
+            return Ok(Answered { estimate: exact, ..answered(exact, exact, Basis::Curved) });
+        }
+        let half = noisy + rounded;
         // Where all parts are roughly known, so is the figure.
-        let (low, high) = ((estimate - half).max(grown.value.low), (estimate + half).min(grown.value.high));
+        let (low, high) = (grown.value.low - rounded, grown.value.high + rounded);
+        let (low, high) = ((estimate - half).max(low), (estimate + half).min(high));
         Ok(answered(low.min(estimate), high.max(estimate), Basis::Curved))
     }
 
@@ -155,7 +167,7 @@ impl Curved {
         Ok(Rough::Known(out))
     }
 
-    /// Half of the interval: of the linear figure, and of what it leaves.
+    /// Half of the interval but for rounding: of the linear figure, and of what it leaves.
     fn half_width(&self, told: &Told, how: &How, parts: &[Part], slopes: &[Span]) -> Result<f64, LawError> {
         let width = told.estimates.len();
         let weights: Vec<Vec<Vec<f64>>> = self.parts.iter().map(|p| p.weights(width)).collect();
@@ -181,7 +193,7 @@ impl Curved {
         let linear = reach(&JointLaw::new(1, noises).with_slack(vec![slack.sum()]), how)?;
         let left = parts.iter().zip(slopes).map(|(part, slope)| {
             let moved = Span::new(part.ratio.low - part.estimate, part.ratio.high - part.estimate).most();
-            slope.minus(slope.times(part.times)).most() * moved + ROUNDED * slope.most() * part.estimate.abs()
+            slope.minus(slope.times(part.times)).most() * moved
         });
         Ok(linear + left.sum::<f64>())
     }
@@ -260,7 +272,7 @@ impl Span {
 
     /// Of all that is not below 0.
     fn root(self) -> Span {
-        Span::new(libm::sqrt(self.low.max(0.0)), libm::sqrt(self.high.max(0.0)))
+        Span::new(root(self.low), root(self.high))
     }
 
     /// The largest absolute value.
@@ -466,6 +478,40 @@ mod tests {
             }
             other => panic!("{other:?}"),
         }
+    }
+
+    /// The variance of numbers without noise: of equal ones 0 and no trace of rounding, exactly, and of nobody's none.
+    #[test]
+    fn exact_variances_of_equal_numbers_are_nothing() {
+        let over = |a: Expr, b: Expr| Box::new(Expr::Div(Box::new(a), Box::new(b)));
+        let how = How { level: 0.95, method: Method::Auto, interval: Interval::EqualTailed };
+        let aggregates = vec![Aggregate::rows(crate::cube::Filter::everything(), None); 3];
+        let below = Expr::Sub(e(0), Box::new(Expr::Number(1.0)));
+        let square = Expr::Mul(over(Expr::Aggregate(1), below.clone()), div(1, 0));
+        let variance = Expr::Sub(over(Expr::Aggregate(2), below), Box::new(square));
+        let figures = [variance.clone(), Expr::Root(Box::new(variance))];
+        let answer = |at: usize, estimates: [f64; 3]| {
+            let figure = Curved::new(&figures[at].formula(), &aggregates);
+            let law = Arc::new(JointLaw::new(3, Vec::new()));
+            let estimates = estimates.to_vec();
+            let told = Told { nodes: Vec::new(), estimates, law, others: Vec::new(), each: true };
+            let a = figure.answer(&told, &how).unwrap();
+            [a.estimate, a.std_error, a.low, a.high]
+        };
+        let mut traces = 0;
+        for n in 2..200 {
+            let (n, t) = (f64::from(n), 0.1 + f64::from(n) / 7.0);
+            let equal = [n, n * t, n * t * t];
+            traces += u32::from(figures[0].evaluate(&equal) != 0.0);
+            for at in [0, 1] {
+                assert_eq!(answer(at, equal), [0.0; 4], "{n} {at}");
+                assert!(answer(at, [n, n * t, n * t * t + 0.01])[0] > 0.0);
+                for few in [[0.0; 3], [1.0, t, t * t]] {
+                    assert!(answer(at, few).iter().all(|x| x.is_nan()), "{n} {at}");
+                }
+            }
+        }
+        assert!(traces > 20, "{traces}");
     }
 
     /// A denominator that may be 0 bounds nothing.

@@ -180,6 +180,12 @@ impl Figure {
 
     fn from_parts(numerator: Linear, denominator: Option<Linear>, aggregates: &[Aggregate]) -> Figure {
         let weights = |i: usize| aggregates.get(i).into_iter().flat_map(|a| &a.filter.weights);
+        let unit =
+            denominator.as_ref().map_or(1.0, |d| unit(d, |i| weights(i).fold(0.0, |m, w| m.max(w.abs()))));
+        let (numerator, denominator) = match unit == 1.0 {
+            true => (numerator, denominator),
+            false => (numerator.scaled(unit), denominator.map(|d| d.scaled(unit))),
+        };
         let whole = denominator.is_none()
             && numerator.constant.fract() == 0.0
             && numerator.terms.iter().all(|&(i, c)| weights(i).all(|w| (w * c).fract() == 0.0));
@@ -385,6 +391,14 @@ impl Figure {
     }
 }
 
+/// What both parts of a ratio are multiplied by, so that a single unit moves its denominator by about 1: what a denominator of nobody is told by is
+/// absolute. A power of two changes no digit.
+fn unit(denominator: &Linear, weight: impl Fn(usize) -> f64) -> f64 {
+    let most = denominator.terms.iter().map(|&(i, c)| (c * weight(i)).abs()).fold(0.0, f64::max);
+    let plain = (1e-3..=1e3).contains(&most) || most == 0.0 || !most.is_finite();
+    if plain { 1.0 } else { libm::ldexp(1.0, -libm::ilogb(most)) }
+}
+
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
@@ -406,6 +420,40 @@ mod tests {
             assert_eq!(without_dust(x), x, "{x:?}");
         }
         assert!(without_dust(f64::NAN).is_nan());
+    }
+
+    /// A denominator of people is one, in whatever unit it is written.
+    #[test]
+    fn small_units_below_the_line_are_no_nobody() {
+        let how =
+            How { level: 0.95, method: Default::default(), interval: crate::law::Interval::EqualTailed };
+        let noise = |measurement| crate::joint::Noise {
+            release: 0,
+            measurement,
+            copies: 1,
+            law: NoiseLaw::DiscreteLaplace { scale: 2.0 },
+        };
+        let law = Arc::new(JointLaw::new(2, vec![(noise(0), vec![1.0, 0.0]), (noise(1), vec![0.0, 1.0])]));
+        let answer = |times: f64, weight: f64, estimates: [f64; 2]| {
+            let rows = |filter| Aggregate::rows(filter, None);
+            let aggregates = [rows(Filter::everything()), rows(Filter::constant(weight))];
+            let [above, below] = [0, 1].map(|at| Box::new(Expr::Aggregate(at)));
+            let below = Box::new(Expr::Mul(Box::new(Expr::Number(times)), below));
+            let figure = Figure::new(&Expr::Div(above, below).formula(), &aggregates);
+            let estimates = estimates.to_vec();
+            let told =
+                Told { nodes: Vec::new(), estimates, law: law.clone(), others: Vec::new(), each: true };
+            figure.answer(0, &told, &how, &mut Pairs::default()).unwrap()
+        };
+        let plain = answer(1.0, 1.0, [30.0, 100.0]);
+        for times in [1e-12, 1e-30, 1e12] {
+            let found = answer(times, 1.0, [30.0, 100.0]);
+            for (x, y) in
+                [(found.estimate, plain.estimate), (found.low, plain.low), (found.std_error, plain.std_error)]
+            {
+                assert!((x * times / y - 1.0).abs() < 1e-6, "{times}: {x} {y}");
+            }
+        }
     }
 
     /// From -300 to 300 in steps of 2 a sum is its whole numbers, once each: no units all the same, so no prior of counts fits it.

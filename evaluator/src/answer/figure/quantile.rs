@@ -1,7 +1,8 @@
 //! MEDIAN and QUANTILE, with intervals by inverting exact tests.
 //!
 //! Of N units with values v₁ < … < v_K let C_j be how many have a value of at most v_j. The p-quantile is the least v_j with
-//! C_j ≥ pN. Each D_j = C_j − pN is one linear figure, whose error law is exact.
+//! C_j ≥ pN. Each D_j = C_j − pN is one linear figure, whose error law is exact. Whether it is 0 decides: where p = a/b has few digits, D_j stands for
+//! b C_j − a N, which is a whole number, and 0 only as such.
 //!
 //! **The interval** holds every v_j that two one-sided tests leave: D_j ≥ 0 is not refuted (the upper end of D_j's interval is not
 //! below 0), and D_{j−1} < 0 is not (its lower end is below 0). If v_j is the true quantile, each test errs with probability at
@@ -18,7 +19,7 @@
 //!
 //! **No units.** Where N is certainly 0 there is no quantile: NULL, as in SQL.
 
-use super::Figure;
+use super::{Answered, ErrorOf, Figure};
 use crate::answer::error::QueryError;
 use crate::answer::tell::Told;
 use crate::cube::{Cube, Filter, Level, Number};
@@ -35,7 +36,7 @@ const MOST_VALUES: usize = 5_000;
 pub(crate) struct Quantile {
     /// The first and the last number of each category.
     values: Vec<(f64, f64)>,
-    p: f64,
+    share: Share,
     /// D_1 … D_{K−1}.
     differences: Vec<Figure>,
     /// N.
@@ -76,14 +77,11 @@ impl Quantile {
         let all =
             add(upto.pop().ok_or(QueryError::Quantile("have no value here: no category is a number"))?);
         let upto: Vec<usize> = upto.into_iter().map(add).collect();
-        let difference = |&at: &usize| {
-            let linear = Linear { constant: 0.0, terms: vec![(all, -p), (at, 1.0)] };
-            Figure::from_parts(linear, None, aggregates)
-        };
+        let share = Share::new(p);
         Ok(Quantile {
             values: values.into_iter().map(|(bounds, _)| (bounds.lo, bounds.hi)).collect(),
-            p,
-            differences: upto.iter().map(difference).collect(),
+            share,
+            differences: upto.iter().map(|&at| share.difference(all, at, aggregates)).collect(),
             all: Figure::aggregate(all, aggregates),
         })
     }
@@ -94,9 +92,57 @@ impl Quantile {
         if all.is_surely_zero() {
             return Ok(ResultFigure::NULL);
         }
-        let differences = self.differences.iter().map(|d| Ok(d.signs(told, how)?.shown()));
+        let differences = self.differences.iter().map(|d| Ok(self.share.settled(d.signs(told, how)?)));
         let differences = differences.collect::<Result<Vec<_>, LawError>>()?;
-        Ok(quantile(&self.values, &differences, [-self.p * all.estimate, (1.0 - self.p) * all.estimate]))
+        let Share { above, below, .. } = self.share;
+        Ok(quantile(&self.values, &differences, [-above * all.estimate, (below - above) * all.estimate]))
+    }
+}
+
+/// The share p of a quantile as `above/below`.
+#[derive(Debug, Clone, Copy)]
+struct Share {
+    above: f64,
+    below: f64,
+    /// Whether both are whole numbers.
+    whole: bool,
+}
+
+impl Share {
+    /// As a fraction of the whole numbers that it is written with, where it has few digits.
+    fn new(p: f64) -> Share {
+        // The fewest digits that mean this number are those that were written.
+        let text = p.to_string();
+        let digits = text.strip_prefix("0.").filter(|digits| digits.len() <= 9);
+        let written = digits.and_then(|d| Some((d.parse::<u32>().ok()?, 10u32.pow(d.len() as u32))));
+        let Some((above, below)) = written else { return Share { above: p, below: 1.0, whole: false } };
+        let (mut a, mut b) = (above, below);
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        let by = a.max(1);
+        Share { above: f64::from(above / by), below: f64::from(below / by), whole: true }
+    }
+
+    /// D_j from the aggregates N and C_j. Its ends stay where they are: the signs of an interval that is only a bound say more than whole numbers in it.
+    fn difference(self, all: usize, at: usize, aggregates: &[Aggregate]) -> Figure {
+        let linear = Linear { constant: 0.0, terms: vec![(all, -self.above), (at, self.below)] };
+        Figure { whole: false, ..Figure::from_parts(linear, None, aggregates) }
+    }
+
+    /// D̂_j and its interval, with 0 for what is 0 but for rounding. D_j is a whole number: without noise so is D̂_j, and what is less than 1/4 is 0. With
+    /// noises that have a lattice, ends within a millionth of its step from 0 are at 0: as the upper end of D_j that keeps a value; as the lower one, D_j being
+    /// above −1, it says D_j ≥ 0. Where errors have no lattice no single point has a probability.
+    fn settled(self, difference: Answered) -> ResultFigure {
+        let step = match &difference.error {
+            _ if !self.whole => 0.0,
+            _ if difference.std_error == 0.0 => 0.25,
+            ErrorOf::Linear(solved) => 1e-6 * solved.law.lattice().map_or(0.0, |step| step.min(1.0)),
+            _ => 0.0,
+        };
+        let settled = |x: f64| if x.abs() <= step { 0.0 } else { x };
+        let ResultFigure { estimate, std_error, low, high } = difference.shown();
+        ResultFigure { estimate: settled(estimate), std_error, low: settled(low), high: settled(high) }
     }
 }
 
@@ -223,6 +269,51 @@ mod tests {
             assert!(covered as f64 / draws as f64 > 0.9 - 0.027, "p = {p}: {covered}");
             assert!(wide < draws / 100, "p = {p}: {wide} intervals say nothing");
         }
+    }
+
+    /// Where p N is a whole number a double may be just above it: the value is the one that so many units do not exceed, exact or under noise that is hardly ever there.
+    #[test]
+    fn shares_that_are_met_are_met() {
+        let aggregates = vec![Aggregate::rows(Filter::everything(), None); 3];
+        let how =
+            How { level: 0.95, method: Default::default(), interval: crate::law::Interval::EqualTailed };
+        let noise = crate::joint::Noise {
+            release: 0,
+            measurement: 0,
+            copies: 1,
+            law: NoiseLaw::DiscreteLaplace { scale: 0.1 },
+        };
+        let rare = vec![
+            (noise, vec![1.0, 1.0, 0.0]),
+            (crate::joint::Noise { measurement: 1, ..noise }, vec![1.0, 0.0, 1.0]),
+        ];
+        let (mut overshot, mut met) = (0, 0);
+        for noises in [Vec::new(), rare] {
+            let law = std::sync::Arc::new(crate::joint::JointLaw::new(3, noises));
+            for (percent, n) in (1..100u32).flat_map(|p| [20, 100, 200, 340].map(|n| (p, n))) {
+                let p: f64 = format!("0.{percent:02}").parse().unwrap();
+                let share = Share::new(p);
+                let quantile = Quantile {
+                    values: vec![(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)],
+                    share,
+                    differences: [1, 2].map(|at| share.difference(0, at, &aggregates)).to_vec(),
+                    all: Figure::aggregate(0, &aggregates),
+                };
+                let first = percent * n / 100;
+                let estimates = vec![f64::from(n) * (1.0 + f64::EPSILON), f64::from(first), f64::from(n)];
+                let told =
+                    Told { nodes: Vec::new(), estimates, law: law.clone(), others: Vec::new(), each: true };
+                let found = quantile.of(&told, &how).unwrap();
+                let is_met = percent * n % 100 == 0;
+                let want = if is_met && first > 0 { 1.0 } else { 2.0 };
+                met += u32::from(is_met);
+                overshot += u32::from(is_met && p * f64::from(n) > f64::from(first));
+                assert_eq!((found.low, found.estimate, found.high), (want, want, want), "{p} of {n}");
+            }
+        }
+        assert!(overshot > 0 && met > overshot, "{overshot} {met}");
+        assert_eq!((Share::new(0.125).above, Share::new(0.125).below), (1.0, 8.0));
+        assert!(!Share::new(1.0 / 3.0).whole && Share::new(0.5).whole);
     }
 
     #[test]

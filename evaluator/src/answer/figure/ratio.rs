@@ -70,7 +70,8 @@ fn fieller(n: f64, d: f64, pair: &JointLaw, how: &How) -> Result<(f64, f64), Law
     let at_ratio = libm::sqrt(variance(ratio));
     // Noise by noise: the difference of the variances would have lost half of its digits.
     let apart = libm::sqrt(pair.covariance(&[1.0, -ratio], &[1.0, -ratio]));
-    if ratio.is_finite() && apart <= 1e-11 * libm::sqrt(v_nn + ratio * ratio * v_dd) {
+    let size = libm::sqrt(v_nn + ratio * ratio * v_dd);
+    if ratio.is_finite() && size.is_finite() && apart <= 1e-11 * size {
         // Numerator and denominator are proportional, noise and all, whatever the denominator is.
         let ratio = unrounded(ratio);
         return Ok((ratio, ratio));

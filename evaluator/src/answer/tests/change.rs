@@ -65,6 +65,25 @@ fn intervals_of_a_change_cover_as_they_say() {
     }
 }
 
+/// Nothing is left of a share: its change is -100 %, with the error that the nothing has.
+#[test]
+fn a_change_to_nothing_has_an_error() {
+    let of = |estimate: f64, std_error: f64| Answered {
+        estimate,
+        std_error,
+        low: estimate - 2.0 * std_error,
+        high: estimate + 2.0 * std_error,
+        basis: Basis::Fieller,
+        way: 0,
+        error: ErrorOf::Rows(Vec::new()),
+    };
+    let percent = |a: (f64, f64), b: (f64, f64)| of_ratios(&of(a.0, a.1), &of(b.0, b.1))[1];
+    let found = percent((0.5, 0.03), (0.0, 0.02));
+    assert_eq!((found.estimate, found.std_error), (-100.0, 4.0));
+    let found = percent((-0.5, 0.03), (0.25, 0.02));
+    assert!((found.std_error - 5.0).abs() < 1e-12, "{found:?}");
+}
+
 proptest! {
     /// Whatever two ratios may be, their difference and quotient are inside.
     #[test]

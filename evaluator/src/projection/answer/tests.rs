@@ -68,6 +68,25 @@ fn answers_are_the_signed_means() {
     assert!(Projected::new(projection, vec![0; 64]).is_none());
 }
 
+/// A declared bound of ‖x‖² is refuted by integers that are much larger than it lets them be, and by no smaller ones.
+#[test]
+fn false_bounds_are_refuted() {
+    for sketch in [None, Some(16)] {
+        let design = |norm_bound| Request { sketch, norm_bound, ..request() }.design().unwrap();
+        let refuted = |norm_bound, times: f64| {
+            let design = design(norm_bound);
+            let n = design.shape.values() as f64;
+            let mean = 100_000.0 * design.shape.column() as f64 / n + design.noise_variance();
+            let size = (times * mean).sqrt() as i64;
+            let values = vec![size; n as usize];
+            Projected::new(Projection { design, seed: [9; 32] }, values).unwrap().refutes_bound()
+        };
+        assert!(!refuted(Some(100_000), 0.9) && !refuted(Some(100_000), 1.05), "{sketch:?}");
+        assert!(refuted(Some(100_000), 4.0) && refuted(Some(1000), 1.0), "{sketch:?}");
+        assert!(!refuted(None, 100.0) && !refuted(Some(1_000_000), 4.0), "{sketch:?}");
+    }
+}
+
 /// A sketch's mean is over all rows; its median over those where no bucket holds cells with both signs, each bucket once.
 #[test]
 fn sketches_use_the_rows_that_count() {

@@ -168,7 +168,7 @@ fn counts_are_weighted() {
 
     // Of both kinds there is a sum, and nothing that a mean could divide by.
     let mixed = "CASE WHEN sex = 'M' THEN pay ELSE bill END";
-    assert_eq!(parts(&format!("SUM({mixed})")), ["bill", "rows", "pay", "rows"]);
+    assert_eq!(parts(&format!("SUM({mixed})")), ["pay", "rows", "bill", "rows"]);
     for figure in [
         format!("AVG({mixed})"),
         format!("COUNT({mixed})"),
@@ -178,5 +178,25 @@ fn counts_are_weighted() {
         let text = format!("SELECT {figure} FROM town");
         let refused = Query::with_quantities(&text, &town(), &all).unwrap_err().to_string();
         assert!(refused.contains("some of these values are multiplied by weights"), "{figure}: {refused}");
+    }
+}
+
+/// Whoever counts as 0 has a value all the same: a variance that does not know of them is none.
+#[test]
+fn a_variance_is_of_an_amount_alone() {
+    let read = |figure: &str| {
+        let text = format!("SELECT {figure} AS v FROM town");
+        Query::with_quantities(&text, &town(), &[pay(NoValue::Skip)])
+    };
+    for name in ["VARIANCE", "VAR_POP", "STDDEV"] {
+        for otherwise in ["0", "1", "-0.0", "age"] {
+            let text = format!("{name}(CASE WHEN sex = 'F' THEN pay ELSE {otherwise} END)");
+            assert_eq!(read(&text).unwrap_err().message, format!("{name} is only known of one amount"));
+        }
+        let filtered = read(&format!("{name}(pay) FILTER (WHERE sex = 'F')")).unwrap();
+        for otherwise in ["", "ELSE NULL "] {
+            let alone = read(&format!("{name}(CASE WHEN sex = 'F' THEN pay {otherwise}END)")).unwrap();
+            assert_eq!(alone.aggregates, filtered.aggregates, "{otherwise}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::super::files::DataFile;
 use super::super::memory::LONGEST;
 use super::place::OnDisk;
 use super::types::{self, Held};
-use super::{BROKEN, DAMAGED, UNREADABLE, sizes, undamaged, undecodable};
+use super::{BROKEN, DAMAGED, UNREADABLE, sizes, undamaged, undecodable, unpackable};
 use crate::calendar;
 use crate::spec::Holds;
 use ::parquet::basic::Repetition;
@@ -33,6 +33,7 @@ pub(crate) fn all<S, E: From<IngestError>>(
         let columns = own.chain(file.keys.iter().map(|(name, _)| (name.clone(), Holds::Anything))).collect();
         let on_disk = OnDisk(file.clone());
         for chunk in reader.metadata().row_groups().iter().flat_map(|group| group.columns()) {
+            unpackable(chunk)?;
             let longest = sizes::longest(&on_disk, chunk).map_err(|_| IngestError::Parquet(BROKEN))?;
             if longest > LONGEST as u64 {
                 return Err(IngestError::Parquet(ENDLESS).into());

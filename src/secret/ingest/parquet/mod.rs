@@ -289,6 +289,16 @@ fn undecodable(error: ParquetError) -> IngestError {
     })
 }
 
+/// Refuses what is packed in a way that this build cannot unpack.
+fn unpackable(column: &ColumnChunkMetaData) -> Result<(), IngestError> {
+    match column.compression() {
+        Compression::LZO | Compression::BROTLI(_) => {
+            Err(IngestError::Parquet("is compressed with LZO or Brotli, which this build does not know"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The cells of one column in one row group.
 enum Stream<'f> {
     /// One value in all rows.
@@ -313,11 +323,7 @@ impl<'f> Stream<'f> {
             }
         };
         let column = group.metadata().columns().get(leaf).ok_or(IngestError::Parquet(BROKEN))?;
-        if let Compression::LZO | Compression::BROTLI(_) = column.compression() {
-            return Err(IngestError::Parquet(
-                "is compressed with LZO or Brotli, which this build does not know",
-            ));
-        }
+        unpackable(column)?;
         if column.column_type() != stored.physical {
             return Err(IngestError::Parquet(BROKEN));
         }

@@ -225,6 +225,28 @@ fn long_values_among_short_ones() {
     assert_eq!(drafted.unwrap_err().to_string(), endless);
 }
 
+/// Who drafts a spec is told of a packing that this build does not know as who makes a release is. No such file can be written here: one says of itself that it
+/// is packed by Brotli.
+#[test]
+fn unknown_packings_are_named() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("rows.parquet");
+    write(&path, "required binary x (UTF8);", WriterProperties::builder(), 1, |_, group| {
+        put::<ByteArrayType>(group, &[Some("a".into())]);
+    });
+    let mut bytes = std::fs::read(&path).unwrap();
+    // In the description of the column: a list of one name, `x`, and behind it the packing, which is none.
+    let plain = b"\x19\x18\x01x\x15\x00";
+    let at = bytes.windows(plain.len()).rposition(|part| part == plain).unwrap();
+    bytes[at + plain.len() - 1] = 8;
+    std::fs::write(&path, bytes).unwrap();
+    let unknown = "the Parquet file is compressed with LZO or Brotli, which this build does not know";
+    let [file] = &files_of(None, Origin::from(&path)).unwrap()[..] else { panic!() };
+    let drafted = all::all(file, Ok::<_, IngestError>, |_, _| ());
+    assert_eq!(drafted.unwrap_err().to_string(), unknown);
+    bad(&spec([labels("x", &["a"])]), &path, unknown);
+}
+
 /// One text column `x` and one whole-number column `n`, two row groups of two rows.
 fn small(path: &Path) {
     write(

@@ -357,11 +357,14 @@ impl Layout {
     fn fault(&self, field: &Field<'_>, cell: &[u8]) -> Option<Fault> {
         let strange = !field.coder.is_text() && self.encoding.mistaken(cell);
         match field.coder.code(cell) {
-            Err(Fault::Outside | Fault::NotWhole | Fault::NotNumber | Fault::NotAmount | Fault::NotDate)
-                if strange =>
-            {
-                Some(Fault::IsUtf8(self.encoding.name()))
-            }
+            Err(
+                Fault::Outside
+                | Fault::NotWhole
+                | Fault::NotNumber
+                | Fault::NotAmount
+                | Fault::NotDate
+                | Fault::NotOfFormat,
+            ) if strange => Some(Fault::IsUtf8(self.encoding.name())),
             Err(fault) => Some(self.encoded(fault)),
             Ok(node) if strange && field.coder.other().map(u64::from) == Some(node) => {
                 Some(Fault::IsUtf8(self.encoding.name()))

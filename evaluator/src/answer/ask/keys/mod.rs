@@ -165,7 +165,18 @@ impl Questions {
             return Ok(table);
         }
         let (query, cube) = self.read(sql)?;
-        asked(&Keyed::new(self, cube, estimator), &query, options)
+        let mut table = asked(&Keyed::new(self, cube, estimator), &query, options)?;
+        table.notes.extend(self.refuted());
+        Ok(table)
+    }
+
+    /// What every answer must say where the integers refute the bound of ‖x‖² that was declared.
+    pub fn refuted(&self) -> Option<String> {
+        self.projected.refutes_bound().then(|| {
+            "the spec declares that the sum of all squared counts is at most norm_bound, and the released integers refute it: with so small a sum they would hardly ever be \
+             this large. Intervals that rest on it are too narrow; those from the order of a sketch's rows do not."
+                .into()
+        })
     }
 
     /// Reads a query, with the key's dimensions as it knows them.
