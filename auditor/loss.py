@@ -18,7 +18,7 @@ from .wire import must, within
 # How much of itself δ may be too large: by the additional noise, and by rounding of exponents up to `LARGE`.
 MORE, ROUNDED, LARGE, NOTHING, CHUNK, KINDS = 1e-7, 1e-8, 1e7, -60.0, 1 << 13, 64
 # What is too near to tell, nine digits, how many are few, and how much δ may be above itself in the manifest.
-NEAR, NINTH, FEW, TIGHT, LOOSE = 1e-4, 1e-9, 20, 1e-6, 0.02
+NEAR, NINTH, FEW, TIGHT, LOOSE = 1e-4, 1e-9, 20, 1e-6, 0.25
 
 
 def has_law(release):
