@@ -228,7 +228,7 @@ fn laws(cube: &Cube, plan: &Plan) -> [ErrorLaw; 3] {
 #[test]
 fn intervals_of_every_copy_cover() {
     let truth: [f64; 3] = [8.0, 168.0, 32.0];
-    let runs = tries(200, 800) as u32;
+    let runs = tries(100, 800) as u32;
     for (strategy, laplace, mode) in [
         ("queries", true, SHIFTED),
         ("queries", true, AROUND),
@@ -298,7 +298,7 @@ fn intervals_of_every_copy_cover() {
 #[test]
 fn colluders_of_shifted_copies_get_what_is_predicted_and_of_nested_ones_nothing() {
     for laplace in [true, false].into_iter().take(tries(1, 2)) {
-        let runs = tries(400, 1000) as u32;
+        let runs = tries(200, 1000) as u32;
         let averages = |mode: &str| {
             let spec = spec(&text("queries", laplace, mode, ""));
             let plans = planned(&spec).plans;

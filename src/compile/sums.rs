@@ -499,7 +499,7 @@ fn variances_and_differences_of_means_are_covered() {
     let (n, women, men) = (all.len() as f64, mean(&women), mean(&men));
     let sample = squares / (n - 1.0);
     let truth = [squares / n, sample, sample.sqrt(), women - men, women / men];
-    let draws = tries(30, 300);
+    let draws = tries(16, 300);
     for privacy in ["rho = 8", "epsilon = 12", "rho = \"1/2\""] {
         let spec = squared(&paid(privacy, "skip", "", ""));
         let (mut covered, mut bounded) = ([0usize; 5], 0);

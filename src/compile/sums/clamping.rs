@@ -120,7 +120,7 @@ fn moved_rows_are_counted() {
         (of_units("rho = 2", "skip", "0.05", 2), &of_units_text),
         (of_units("epsilon = 4", "zero", "0.1", 2), &of_units_text),
     ];
-    let draws = tries(12, 300);
+    let draws = tries(8, 300);
     for (spec, text) in &ways {
         let privacy = &spec.source[..120];
         let (mut covered, mut sums, mut variance) = ([0usize; 2], [0.0; 2], 0.0);

@@ -173,9 +173,12 @@ const Z: f64 = 1.959_963_984_540_054;
 fn the_least_budget_for_sums_is_the_least() {
     for (budget, measure, missing) in [
         ("rho = 2", "residual", "zero"),
-        ("rho = \"1/2000\"", "residual", "skip"),
         ("epsilon = 2", "queries", "zero"),
-    ] {
+        ("rho = \"1/2000\"", "residual", "skip"),
+    ]
+    .into_iter()
+    .take(tries(2, 3))
+    {
         let (count, age, pay) = (40.0, 60.0, 30_000.0);
         let with = |budget: &str| {
             let strategy = format!("measure = \"{measure}\"\nobjective = \"targets\"");
