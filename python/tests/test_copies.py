@@ -97,6 +97,9 @@ def test_verbs(tmp_path, town, town_file, key):
     assert 'categories = ["F", "M"]' in drafted
     assert margins.init(tmp_path / "rows.csv", out=tmp_path / "rows.toml")["wrote"].endswith("rows.toml")
     report = margins.check(tmp_path / "rows.toml")
+    assert not report["passed"] and "nobody has confirmed" in report["refused"]
+    (tmp_path / "rows.toml").write_text((tmp_path / "rows.toml").read_text().replace("confirmed = false", "confirmed = true"))
+    report = margins.check(tmp_path / "rows.toml")
     assert report["passed"] and report["rows"] == 100
     (tmp_path / "wrong.csv").write_text("sex,age\nX,20\n")
     assert not margins.check(tmp_path / "rows.toml", data=tmp_path / "wrong.csv")["passed"]
