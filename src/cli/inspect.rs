@@ -76,6 +76,7 @@ fn head(release: &Release) -> Result<String, Failure> {
             SignerKind::NotPrivate => "NOT PRIVATE: the noise came from a fixed seed".into(),
         },
     );
+    lines.add("checked", "that its signer says so, and no more: margins verify FILE");
     privacy(release, &mut lines)?;
     if let Some(r) = &m.recipient {
         let all = &r.joint_cost;

@@ -133,6 +133,8 @@ impl Display for Description {
         line("protects", &self.protects)?;
         line("recipient", self.recipient.as_deref().unwrap_or_default())?;
         line("signed", &self.signed)?;
+        // What is described is what the signer says.
+        line("checked", "that its signer says so, and no more: margins verify FILE")?;
         line("made", &self.made)?;
         line("licence", self.licence.as_deref().unwrap_or_default())?;
         line("contact", self.contact.as_deref().unwrap_or_default())?;
