@@ -7,8 +7,8 @@ use super::output::columns;
 use super::{Failure, Outcome, output, verify};
 use crate::audit;
 use crate::exact::Rational;
-use crate::ledger::proof::NO_HEAD;
 use crate::ledger::published::{Confirmed, Found, about, look, one_charge};
+use crate::ledger::{self, proof::NO_HEAD};
 use crate::ledger::{Bound, Chain, Charge, Ledger, LedgerError, default_path, is_hash};
 use crate::make::account;
 use crate::make::reserved::reserved;
@@ -148,8 +148,7 @@ fn file(id: &str) -> PathBuf {
 
 /// Whose ledger the file is, where it was asked for by an id and is another's.
 fn of_another(id: &str, path: &Path, chain: &Chain) -> Option<LedgerError> {
-    let found = chain.id().filter(|found| path == default_path(id) && *found != id)?;
-    Some(LedgerError::Other { path: path.into(), found: found.into(), wanted: id.into() })
+    (path == default_path(id)).then(|| ledger::of_another(chain, path, id)).flatten()
 }
 
 /// The ledger that is meant.

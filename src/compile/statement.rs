@@ -157,9 +157,6 @@ pub(crate) fn statement(
     }
     coded.extend(summed.iter().flat_map(Summed::coded));
     read.extend(summed.iter().flat_map(|amount| amount.columns).map(String::as_str));
-    if coded.is_empty() {
-        coded.push("    1 AS f0".into());
-    }
     let bound = Bound::of(&spec.privacy.unit, dialect);
     coded.extend(bound.iter().flat_map(Bound::coded));
     if let Unit::Column { column, order, .. } = &spec.privacy.unit {

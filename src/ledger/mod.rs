@@ -199,6 +199,12 @@ pub(crate) struct Receipt {
     pub line: u64,
 }
 
+/// Whose ledger a file is, where it should be another's.
+pub(crate) fn of_another(chain: &Chain, path: &Path, id: &str) -> Option<LedgerError> {
+    let found = chain.id().filter(|found| *found != id)?;
+    Some(LedgerError::Other { path: path.into(), found: found.into(), wanted: id.into() })
+}
+
 /// What makes a charge the only one with its hash.
 fn nonce() -> Result<String, LedgerError> {
     let mut bytes = [0; 16];
@@ -268,14 +274,7 @@ impl Ledger {
     }
 
     fn ours(&self, chain: Chain) -> Result<Chain, LedgerError> {
-        match chain.id() {
-            Some(found) if found != self.id => Err(LedgerError::Other {
-                path: self.path.clone(),
-                found: found.into(),
-                wanted: self.id.clone(),
-            }),
-            _ => Ok(chain),
-        }
+        of_another(&chain, &self.path, &self.id).map_or(Ok(chain), Err)
     }
 
     /// Sets the bound, of an account that is new or had none. The next charge signs it.

@@ -227,19 +227,15 @@ impl Data {
         let own = i64::try_from(fingerprint(spec, cube, &tables)).ok();
         let mut given = Given::new((spec, cube), &levels, tables)?;
         ingest::numbers(spec, path, &names, &mut |row, cells| match cells.split_last() {
-            Some((of, mut cells)) if *of == own => {
-                // That there are none, which is not told in numbers of rows.
-                let mut none = |wanted: bool| match cells.split_last() {
-                    Some((Some(0), before)) if wanted => {
-                        cells = before;
-                        true
-                    }
-                    _ => !wanted,
-                };
-                if !none(!untold.is_empty()) {
+            Some((of, cells)) if *of == own => {
+                // Of the last ones, as far as they are there, a release allows none.
+                let none = usize::from(bounded) + usize::from(!untold.is_empty());
+                let (cells, none) = cells.split_at(cells.len().saturating_sub(none));
+                let mut none = none.iter().rev();
+                if !untold.is_empty() && none.next() != Some(&Some(0)) {
                     return Err(GivenError::Outside(untold.join(" or ")));
                 }
-                if !none(bounded) {
+                if bounded && none.next() != Some(&Some(0)) {
                     return Err(GivenError::Astray);
                 }
                 given.row(row, cells)

@@ -39,9 +39,11 @@ pub(in crate::secret) fn numbers<E: From<IngestError>>(
 
 /// Whether a file is Parquet only by what the spec says of its rows, and does not begin like one.
 fn misnamed(file: &DataFile) -> bool {
-    let mut start = [0; 4];
-    let begins = file.unpacked().and_then(|mut file| file.read_exact(&mut start));
-    named(&file.path).is_none() && !(begins.is_ok() && &start == b"PAR1")
+    let begins = || {
+        let mut start = [0; 4];
+        file.unpacked().and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"PAR1"
+    };
+    named(&file.path).is_none() && !begins()
 }
 
 /// What is wrong behind this row. The library's own words may have a cell in them.

@@ -6,7 +6,7 @@
 //! *Shifted* copies are independent of each other, so means of them are better than each. And the secret centre of a copy is one number for
 //! all of it: who knows one count, or asks for a difference of two, is rid of it. What is left then is the noise alone, and means of that.
 
-use super::several::one_measuring;
+use super::several::{fit, one_measuring};
 use crate::answer::error::QueryError;
 use crate::answer::figure::question::{self, Labels, Question};
 use crate::answer::tell::Told;
@@ -78,14 +78,12 @@ pub fn collude(answers: &[Answers], sql: Option<&str>) -> Result<Collusion, Quer
         let (Some(copy), Some(said)) = (a.copy(), &a.release().manifest().recipient) else {
             return refuse(format!("{} is no copy for one of several recipients", a.title()));
         };
-        for before in answers.iter().take(i) {
-            if !one_measuring(before, a)? {
-                return refuse(format!(
-                    "{} and {} are copies of different measurings: `margins query` combines releases of the same people",
-                    before.title(),
-                    a.title()
-                ));
-            }
+        if !one_measuring(first, a) {
+            return refuse(format!(
+                "{} and {} are copies of different measurings: `margins query` combines releases of the same people",
+                first.title(),
+                a.title()
+            ));
         }
         if answers.iter().take(i).any(|b| b.copy().map(|c| c.own) == Some(copy.own)) {
             return refuse(format!("the copy of {} is given twice", said.name));
@@ -93,6 +91,7 @@ pub fn collude(answers: &[Answers], sql: Option<&str>) -> Result<Collusion, Quer
         let cost = a.release().manifest().privacy.cost;
         given.push(Given { recipient: said.name.clone(), cost, rank: copy.own });
     }
+    fit(answers)?;
     let (Some(copy), Some(said)) = (first.copy(), &first.release().manifest().recipient) else {
         return refuse("no copy is given".into());
     };

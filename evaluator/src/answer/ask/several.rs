@@ -344,27 +344,18 @@ pub fn agreeing(releases: Vec<Answers>) -> Result<Vec<Answers>, QueryError> {
 /// # Errors
 /// A copy whose exact tables are not those of the one that it would have been made from: no copy changes these.
 fn best_copies(releases: Vec<Answers>) -> Result<(Vec<Answers>, Vec<String>), QueryError> {
-    let own = |a: &Answers| {
-        let copy = a.copy()?;
-        (copy.mode == Mode::Nested).then_some((copy.measuring, copy.own))
-    };
+    fit(&releases)?;
+    let rank = |a: &Answers| a.copy().map(|copy| copy.own);
     let mut aside = Vec::new();
     let kept = releases
         .iter()
         .map(|a| {
-            let Some((measuring, rank)) = own(a) else { return Ok(true) };
-            // The most precise of all that are more precise.
-            let mut better: Option<(usize, &Answers)> = None;
-            for b in &releases {
-                let other = own(b).filter(|o| o.0 == measuring && o.1 < rank).map(|o| o.1);
-                if let Some(other) = other
-                    && one_measuring(a, b)?
-                    && better.is_none_or(|(found, _)| other < found)
-                {
-                    better = Some((other, b));
-                }
+            if a.copy().is_none_or(|copy| copy.mode != Mode::Nested) {
+                return Ok(true);
             }
-            let better = better.map(|(_, b)| b);
+            // The most precise of all that are more precise.
+            let others = releases.iter().filter(|b| one_measuring(a, b) && rank(b) < rank(a));
+            let better = others.min_by_key(|b| rank(b));
             if let Some(better) = better {
                 contradict::refused(&[better, a])?;
                 let name = |a: &Answers| a.copy().map_or(String::new(), |c| c.recipient().to_owned());
@@ -382,12 +373,22 @@ fn best_copies(releases: Vec<Answers>) -> Result<(Vec<Answers>, Vec<String>), Qu
     Ok((releases, aside))
 }
 
-/// Whether two releases are copies of one measuring.
-///
-/// # Errors
-/// They say so, and contradict each other.
-pub(super) fn one_measuring(a: &Answers, b: &Answers) -> Result<bool, QueryError> {
-    a.release().is_measured_with(b.release()).map_err(QueryError::Together)
+/// Whether two releases say that they are copies of one measuring.
+pub(super) fn one_measuring(a: &Answers, b: &Answers) -> bool {
+    let key = |r: &Answers| r.release().manifest().signer.public_key.clone();
+    a.copy().zip(b.copy()).is_some_and(|(a, b)| a.measuring == b.measuring) && key(a) == key(b)
+}
+
+/// Refuses copies of one measuring that contradict each other. Each is held against the least precise one, which tells all that the others tell of
+/// the noise that was added.
+pub(super) fn fit(releases: &[Answers]) -> Result<(), QueryError> {
+    for a in releases {
+        let copies = releases.iter().filter(|b| one_measuring(a, b));
+        if let Some(least) = copies.max_by_key(|b| b.copy().map(|copy| copy.own)) {
+            a.release().is_measured_with(least.release()).map_err(QueryError::Together)?;
+        }
+    }
+    Ok(())
 }
 
 /// Of which part of the people a release is. What no program of today takes for a name is only the same as itself.
@@ -415,7 +416,7 @@ fn same_part(a: &Answers, b: &Answers) -> Result<(), QueryError> {
 /// Whether two releases are known to be of the same people, counted alike.
 fn same_people(a: &Answers, b: &Answers) -> Result<(), QueryError> {
     // Copies of one measuring are, whether or not they say of whom.
-    if one_measuring(a, b)? {
+    if one_measuring(a, b) {
         return Ok(());
     }
     let refuse = |why: String| Err(QueryError::Together(why));
