@@ -5,6 +5,8 @@
 //! Python that has the packages duckdb and pyspark.
 #![allow(clippy::unwrap_used)]
 
+mod random;
+
 use std::path::Path;
 use std::process::{Command, Output};
 
