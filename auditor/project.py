@@ -85,7 +85,6 @@ class Projected:
         found = sum(a * v for a, v in zip(sums, self.values)) / rows
         noise = float(self.held.scale if self.held.noise == "gaussian" else 2 * self.held.scale**2)
         norm = max(0.0, sum(v * v for v in self.values) / rows - noise)
-        norm = min(norm, self.held.norm_bound or norm)
         other = max(0.0, len(cells) * norm + (1 - 2 / len(cells)) * found**2)
         return found, other / rows + sum(a * a for a in sums) * noise / rows**2
 

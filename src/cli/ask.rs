@@ -19,8 +19,8 @@ use crate::exact::Rational;
 use crate::ledger::cells::Cells;
 use crate::ledger::published::{Found, look, one_charge};
 use crate::ledger::{Chain, Charge, Ledger};
-use crate::make::{MakeError, account, place};
-use crate::release::{Currency, Dataset, Kind, Manifest, Release, SealError};
+use crate::make::{MakeError, account, other_truth, place};
+use crate::release::{Currency, Kind, Manifest, Release, SealError};
 use crate::render::{self, ResultTable};
 use crate::secret::ingest::Means;
 use crate::spec::{self, Spec, SpecErrors};
@@ -344,7 +344,8 @@ impl<'a> Asker<'a> {
                     own.name.id
                 )));
             }
-            if before.is_none() && !self.args.no_inference && self.same_truth(&release) {
+            let usable = before.is_none() && !self.args.no_inference && release.count(Kind::Projection) == 0;
+            if usable && other_truth(&release, &self.spec).is_none() {
                 found.push((line, opened(release)?));
             }
         }
@@ -353,25 +354,6 @@ impl<'a> Asker<'a> {
         // Of copies that were made from one another the most precise says all.
         self.releases = agreeing(all)?;
         Ok(())
-    }
-
-    /// Whether a release's counts are of the same people at the same time, counted alike.
-    fn same_truth(&self, release: &Release) -> bool {
-        let (m, spec) = (release.manifest(), &self.spec);
-        let period = |d: &Option<Dataset>| d.as_ref().and_then(|d| d.period.clone());
-        let rows = match &spec.privacy.unit {
-            spec::Unit::Row => 1,
-            spec::Unit::Column { max_rows, .. } => *max_rows,
-        };
-        release.count(Kind::Projection) == 0
-            && period(&m.dataset) == period(&spec.dataset)
-            && same_snapshot(m.dataset.as_ref(), spec.dataset.as_ref())
-            && m.account
-                .as_ref()
-                .is_some_and(|a| account::same_part(a.name.part.as_deref(), spec.account.part.as_deref()))
-            && m.privacy.unit == spec.privacy.unit.name()
-            && m.privacy.max_rows == rows
-            && spec::read_otherwise(release, spec).is_none()
     }
 
     /// The name of the next measurement.
@@ -623,10 +605,4 @@ fn hash(file: std::fs::File) -> std::io::Result<String> {
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(file)?;
     Ok(hasher.finalize().to_hex().to_string())
-}
-
-/// Whether two datasets of one period may be of the same rows: unless both name a snapshot, and not the same.
-fn same_snapshot(a: Option<&Dataset>, b: Option<&Dataset>) -> bool {
-    let name = |d: Option<&Dataset>| d.and_then(|d| d.snapshot.clone());
-    name(a).is_none() || name(b).is_none() || name(a) == name(b)
 }

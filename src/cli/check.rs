@@ -5,8 +5,9 @@ use super::{Failure, Outcome, output, rows};
 use crate::compile::{CompileError, keep_data_out};
 use crate::cube::Quantity;
 use crate::make::{MakeError, PlanOptions};
+use crate::preview::unconfirmed;
 use crate::secret::ingest::{self, Means, Problem, Report};
-use crate::spec::{Spec, Unconfirmed};
+use crate::spec::Spec;
 use crate::visible::visible;
 use crate::watch::Watch;
 use serde_json::json;
@@ -65,29 +66,14 @@ fn refused(spec: &Spec, rows: &rows::Rows, watch: &Watch) -> Result<Vec<String>,
         Err(stopped @ MakeError::Stopped(_)) => return Err(stopped.into()),
         Err(why) => refused.push(why.to_string()),
     }
-    refused.extend(spec.unconfirmed.as_ref().map(unconfirmed));
+    let draft = spec.unconfirmed.as_ref();
+    refused.extend(draft.map(|of| format!("{}; `margins release` shows where", unconfirmed(of))));
     match keep_data_out(spec, rows.origin()) {
         Ok(()) => {}
         Err(why @ CompileError::Sealed(_)) => refused.push(why.to_string()),
         Err(why) => return Err(why.into()),
     }
     Ok(refused)
-}
-
-/// What of a draft nobody has decided yet.
-fn unconfirmed(waits: &Unconfirmed) -> String {
-    let mut left = Vec::new();
-    if waits.lists > 0 {
-        let lists = counted(waits.lists as u64, "list");
-        left.push(format!("{lists} drafted from the data that nobody has confirmed (`confirmed = false`)"));
-    }
-    if waits.suggestions > 0 {
-        left.push(format!(
-            "{} of suggestions from the data (`#?`)",
-            counted(waits.suggestions as u64, "line")
-        ));
-    }
-    format!("it has {}; `margins release` shows where", left.join(" and "))
 }
 
 /// Everything, for programs of the data's holder.

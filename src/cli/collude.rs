@@ -12,8 +12,10 @@ use std::path::PathBuf;
 
 /// Show what recipients learn when they combine their copies.
 ///
-/// For the first figure of a query, or the number of rows: the standard error of each copy, of the mean of all copies, and of the best
-/// combination. Reads the files only, never data.
+/// For the first figure of a query, or the number of rows: the standard error of each copy, of the mean of all copies, and of their mean with
+/// the best weights. Nested copies tell no more than that. Of shifted copies each has one secret centre in all its counts, so whoever knows
+/// one of these counts, or takes several together, does better: at best as the last column says, for known centres. Reads the files only,
+/// never data.
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  margins collude out/town-press.margins out/town-school.margins \\\n    --sql \"SELECT sex, COUNT(*) FROM town GROUP BY sex\""

@@ -445,9 +445,9 @@ fn within(chain: &Chain, sure: &BTreeSet<usize>) -> Check {
             output::counted(n as u64, "charge")
         ),
     };
-    let unchecked = match unseen.is_empty() {
-        true => String::new(),
-        false => format!(", if {claimed} (--release); if not, it may be {}", account::spent(&bare, chain)),
+    let unchecked = match account::spent(&bare, chain) {
+        same if unseen.is_empty() || same == spent => String::new(),
+        more => format!(", if {claimed} (--release); if not, it may be {more}"),
     };
     match chain.bound() {
         None => check(None, format!("none; in all {spent}{unchecked}")),

@@ -51,7 +51,7 @@ use crate::visible::{visible, visible_lines};
 use crate::watch::Watch;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 /// Compiles a private dataset into signed statistical tables with exact margins of error.
@@ -199,7 +199,17 @@ fn parse<C: Parser>(words: Vec<OsString>) -> C {
             output::say(text.trim_end());
             std::process::exit(2)
         }
-        e.exit()
+        if e.use_stderr() {
+            e.exit()
+        }
+        // Help and the version are what was asked for: that they could not be printed is said.
+        match e.print().and_then(|()| std::io::stdout().flush()) {
+            Err(why) if why.kind() != std::io::ErrorKind::BrokenPipe => {
+                output::say(&output::error(&format!("cannot write to standard output: {why}")));
+                std::process::exit(2)
+            }
+            _ => std::process::exit(0),
+        }
     })
 }
 

@@ -8,7 +8,7 @@ mod map;
 use super::verify::read_key;
 use super::{Failure, Outcome, output};
 use crate::audit;
-use crate::release::{Release, is_name, public_key_text};
+use crate::release::{is_name, public_key_text};
 use crate::watch::Watch;
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
@@ -143,7 +143,7 @@ fn page(args: &Args, own: Option<&str>) -> Result<String, Failure> {
 
 /// The name of a release that verifies, or that need not.
 fn checked(file: &Path, key: Option<&str>, unverified: bool, watch: &Watch) -> Result<String, Failure> {
-    let release = Release::open(file).map_err(|e| output::about(file, &e))?.watched(watch);
+    let release = super::verify::opened(file)?.watched(watch);
     let report = audit::audit(&release, key)?;
     let name = &release.manifest().about.name;
     if !report.passed() {

@@ -23,6 +23,7 @@ use crate::plan::{BudgetRule, Measure, Neighbours, Subject};
 use crate::planner::targets::{Least, Targets};
 use crate::planner::{self, Candidate, Choice, Objective, Planned, Request};
 use crate::preview;
+use crate::preview::asked::Measured;
 use crate::preview::loss::{Promised, told};
 use crate::preview::margins::Margins;
 use crate::preview::sums::{groups, target_of};
@@ -233,12 +234,16 @@ fn plan_of_tables(
     let takes = takes::text(spec, &asked, effort, choice);
     // All that follows is about the levels that the chosen plan speaks of.
     let (spec, request) = (spec.planned(&planned.plan), asked.over(planned.plan.measure));
-    let mut out = head(&spec, planned, &told(&spec, choice));
+    let questions = preview::asked::questions(&spec);
+    let mut out = head(&spec, planned, &told(&spec, choice), &questions);
     if compare {
         out.push_str(&comparison(&asked, &choice.candidates, choice.chosen));
     }
     let margins = Margins::new(&request, planned);
-    out.push_str(&tables(&request, planned, &margins, all));
+    out.push_str(&match questions.is_empty() {
+        true => tables(&request, planned, &margins, all),
+        false => asked::questions(&questions, planned, all),
+    });
     out.push_str(&levels::text(&request, planned, &margins, all));
     out.push_str(&asked::judged(&request, planned, all));
     out.push_str(&sums::text(&spec, planned));
@@ -355,7 +360,7 @@ fn counts_alone(request: &Request) -> &'static str {
     if request.sums.is_empty() { "" } else { "; counts of rows alone, sums are not drawn" }
 }
 
-fn head(spec: &Spec, planned: &Planned, told: &Promised) -> String {
+fn head(spec: &Spec, planned: &Planned, told: &Promised, questions: &[Measured]) -> String {
     let p = &planned.plan;
     let mut left_out = left_out(&spec.privacy.unit, p.noise);
     for i in p.numbers(&Subject::CutUnits) {
@@ -394,19 +399,22 @@ fn head(spec: &Spec, planned: &Planned, told: &Promised) -> String {
         queries if asked::of(p) => format!("; {} queries asked", grouped(queries as u64)),
         _ => String::new(),
     };
+    let cells = planned.prediction.cells as u64;
+    let answers = match questions.len() as u64 {
+        0 => format!("{}, {}", counted(p.rows().workload.len() as u64, "table"), counted(cells, "cell")),
+        n => format!("{}; measured as they are asked: {}", counted(n, "question"), counted(cells, "figure")),
+    };
     let symbol = Currency::of_tables(p.noise).symbol();
     let approximate = told.text(spec.privacy.budget);
     let budget = format!("{symbol} = {}{approximate}, {noise}", p.budget.shown());
     format!(
-        "{}: {}\n\nbudget    {}\nprotects  {unit} {neighbours}\n{left_out}measures  {} ({}, {} budgets)\nanswers   {}, {}{asked}\n{exact}{zeros}\n",
+        "{}: {}\n\nbudget    {}\nprotects  {unit} {neighbours}\n{left_out}measures  {} ({}, {} budgets)\nanswers   {answers}{asked}\n{exact}{zeros}\n",
         spec.name,
         visible(&spec.title),
         crate::audit::wrap(&budget, 70, 10),
         counted(groups(p), "group"),
         p.measure.name(),
         p.budgets.name(),
-        counted(p.rows().workload.len() as u64, "table"),
-        counted(planned.prediction.cells as u64, "cell"),
     )
 }
 
@@ -421,7 +429,9 @@ fn foot(planned: &Planned) -> String {
     };
     let proof =
         preview::optimum(planned).map_or(String::new(), |text| format!("{}\n", output::wrapped(&text, 2)));
-    let worst = if asked::of(&planned.plan) { "worst" } else { "worst cell's" };
+    // Of questions that are measured themselves there are no cells.
+    let of_cells = !asked::of(&planned.plan) && !planned.plan.rows().workload.is_empty();
+    let worst = if of_cells { "worst cell's" } else { "worst" };
     let weighted = if has_weights(planned) {
         format!(" (weighted {})", figure(p.weighted_total))
     } else {

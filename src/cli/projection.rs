@@ -358,7 +358,8 @@ pub(super) fn explained(questions: &Questions, rows: &[Grounds], level: f64) -> 
 /// What is known of ‖x‖², and from where: a declared bound stands in place of what the integers say where it is less.
 fn of_norm(e: &Grounds, declared: Option<u64>, level: f64) -> String {
     const NORM: &str = "‖x‖², the sum of all squared counts, is";
-    match declared.map(|bound| bound as f64) {
+    // A bound that the integers refute is not used.
+    match declared.map(|bound| bound as f64).filter(|bound| e.norm_bound <= *bound) {
         Some(bound) if e.norm >= bound => format!(
             "{NORM} taken to be at most {}, as declared (norm_bound): the released integers estimate no less. If it is more than that, intervals by it are too \
              narrow.",

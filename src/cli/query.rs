@@ -109,7 +109,7 @@ impl Told {
     }
 }
 
-/// Answers every query of a file, in parallel; answers appear as they are ready.
+/// Answers every query of a file, in parallel; answers appear as they are ready. With `--json` they are one array, whatever ends it.
 fn many(args: &Args, source: &Source, file: &Path) -> Outcome {
     use rayon::prelude::*;
     let about = source.about();
@@ -123,6 +123,11 @@ fn many(args: &Args, source: &Source, file: &Path) -> Outcome {
     };
     let mut failed = 0usize;
     let mut first = true;
+    let end = |first: bool| match (args.json, first) {
+        (true, true) => "[]\n",
+        (true, false) => "\n]\n",
+        (false, _) => "",
+    };
     let mut told = Told::default();
     // In pieces, so that answers appear as they are ready and memory stays small.
     for piece in queries.chunks(4096) {
@@ -142,14 +147,17 @@ fn many(args: &Args, source: &Source, file: &Path) -> Outcome {
             if let Err(why) = &reply.answer {
                 failed += 1;
                 if args.strict {
-                    print(&out)?;
+                    print(&(out + end(first)))?;
                     told.say();
                     return Err(Failure::Message(format!("line {}: {why}", reply.line)));
                 }
             }
-            if !std::mem::take(&mut first) && !args.jsonl {
-                out.push('\n');
-            }
+            out.push_str(match (args.json, std::mem::take(&mut first)) {
+                (true, true) => "[\n",
+                (true, false) => ",\n",
+                (false, false) if !args.jsonl => "\n",
+                (false, _) => "",
+            });
             out.push_str(&reply_text(args, &about, reply)?);
             if let (Ok(table), true) = (&reply.answer, args.csv) {
                 told.take(reply.line, table);
@@ -160,6 +168,7 @@ fn many(args: &Args, source: &Source, file: &Path) -> Outcome {
             return Ok(());
         }
     }
+    print(end(first))?;
     told.say();
     if failed > 0 {
         return Err(Failure::Message(format!("{failed} of {} queries have no answer", queries.len())));
@@ -183,7 +192,7 @@ fn reply_text(
                 more.insert("error".into(), why.as_str().into());
                 serde_json::to_string(&more)?
             }
-        } + "\n");
+        } + if args.json { "" } else { "\n" });
     }
     Ok(match &reply.answer {
         Ok(table) if args.csv => header + &render::csv(table).replace("\r\n", "\n"),

@@ -4,9 +4,11 @@ use super::output::{counted, figure, grouped, short};
 use super::refusal::failure;
 use super::signing::Signing;
 use super::{Outcome, output, rows};
+use crate::compile::extending::leaves_nothing_out;
 use crate::compile::{Job, Released};
 use crate::make::{MadeRelease, ReleaseOptions, account};
 use crate::planner::Planned;
+use crate::preview::asked;
 use crate::preview::sums::groups;
 use crate::release::{Sealed, SignerKind};
 use crate::spec::Spec;
@@ -158,7 +160,7 @@ pub(super) fn text(made: &MadeRelease) -> String {
         r.job.budget().shown()
     ));
     out.push_str(&match &r.job {
-        Job::Tables(choice) => measured(&choice.planned, r.values),
+        Job::Tables(choice) => measured(&choice.planned, r.values, asked::questions(spec).len()),
         Job::Projection(designed) => format!(
             "measured  {} ({} noisy integers)\n",
             super::projection::size_of(designed.design.shape),
@@ -171,7 +173,10 @@ pub(super) fn text(made: &MadeRelease) -> String {
             [] if spec.workload.is_empty() && spec.strategy.rows.is_some() => {
                 "every question is measured, whatever it tells of it".into()
             }
-            [] => "every table is measured again, and gains".into(),
+            [] => match leaves_nothing_out(spec) {
+                None => "every table is measured again, and gains".into(),
+                Some(why) => format!("every table is measured, whatever it tells of it: {why}"),
+            },
             some => format!("tells well enough: {}", some.join(", ")),
         };
         out.push_str(
@@ -203,7 +208,7 @@ pub(super) fn text(made: &MadeRelease) -> String {
     }
     let file = output::word(&output::path(&r.sealed.path));
     let query = match &r.job {
-        Job::Tables(choice) => Some(example_query(&spec.planned(&choice.planned.plan))),
+        Job::Tables(choice) => example_query(&spec.planned(&choice.planned.plan)),
         Job::Projection(designed) => super::projection::example_query(spec, &designed.design),
     };
     out.push('\n');
@@ -231,14 +236,25 @@ fn texts(spec: &Spec) -> String {
     format!("the spec of {} bytes{files}", grouped(spec.source.len() as u64))
 }
 
-/// What of tables was measured, and how well they are known.
-fn measured(planned: &Planned, values: u64) -> String {
+/// What of tables was measured, and how well they are known; or of so many questions.
+fn measured(planned: &Planned, values: u64, questions: usize) -> String {
     let (plan, prediction) = (&planned.plan, &planned.prediction);
     let of_rows = plan.rows().measurements.len() as u64;
     let beside = match groups(plan) - of_rows {
         0 => String::new(),
         n => format!("          and those of sums in {}\n", counted(n, "group")),
     };
+    if questions > 0 {
+        return format!(
+            "measured  {} in {} ({}, {} budgets)\nanswers   {}, std error of each figure {}\n",
+            counted(values, "noisy integer"),
+            counted(of_rows, "group"),
+            plan.measure.name(),
+            plan.budgets.name(),
+            counted(questions as u64, "question"),
+            figure(prediction.max.sqrt())
+        );
+    }
     if plan.rows().workload.is_empty() {
         let how = format!("({}, {} budgets)", plan.measure.name(), plan.budgets.name());
         return format!("measured  sums alone, in {} {how}\n", counted(groups(plan), "group"));
@@ -259,8 +275,12 @@ fn public_beside(key: &Path) -> PathBuf {
     key.with_extension("pub")
 }
 
-/// A query this release can answer: its smallest one-dimensional table.
-fn example_query(spec: &Spec) -> String {
+/// A query this release can answer: its smallest one-dimensional table, or the first of the questions that it measured, if that names the release.
+fn example_query(spec: &Spec) -> Option<String> {
+    let questions = asked::questions(spec);
+    if !questions.is_empty() {
+        return questions.into_iter().find(|q| q.from == spec.name).map(|q| q.sql);
+    }
     // Sums from zero may have no counts beside them.
     let (tables, figure) = match spec.summed().next().filter(|_| spec.workload.is_empty()) {
         Some(amount) => (&amount.tables, format!("SUM({})", quoted(&amount.quantity.name))),
@@ -268,13 +288,13 @@ fn example_query(spec: &Spec) -> String {
     };
     let one = tables.iter().flat_map(|t| t.cuboid.iter()).min_by_key(|level| level.of(&spec.cube).len());
     let from = quoted(&spec.name);
-    match one {
+    Some(match one {
         None => format!("SELECT {figure} FROM {from}"),
         Some(level) => {
             let name = quoted_level(&spec.cube, level);
             format!("SELECT {name}, {figure} FROM {from} GROUP BY {name}")
         }
-    }
+    })
 }
 
 #[cfg(test)]
@@ -307,5 +327,18 @@ mod tests {
         let asked = "[asked]\nqueries = [\"SELECT COUNT(*) FROM second WHERE sex = 'F'\"]";
         let said = text(&made("second", asked, Some(out.path())));
         assert!(said.contains("and every question is measured") && !said.contains("every table"), "{said}");
+        assert!(said.contains("measured  1 noisy integer in 1 group"), "{said}");
+        assert!(said.contains("answers   1 question, std error of each figure 0.7"), "{said}");
+        assert!(said.contains("SELECT COUNT(*) FROM second WHERE sex = 'F'"), "{said}");
+        let made = made(
+            "third",
+            "[[query]]\nsql = \"SELECT sex, COUNT(*) FROM third GROUP BY sex\"",
+            Some(out.path()),
+        );
+        let said = text(&made);
+        assert!(
+            said.contains("every table is measured, whatever it tells of it: ") && said.contains("[[query]]"),
+            "{said}"
+        );
     }
 }

@@ -84,6 +84,18 @@ pub(super) fn run(args: &Args, watch: &Watch) -> super::Outcome {
     if report.passed() { Ok(()) } else { Err(Failure::Refuted) }
 }
 
+/// A release, for what goes on only with one that verifies: of a file that does not open the report is printed, as of one that fails.
+pub(super) fn opened(file: &Path) -> Result<Release, Failure> {
+    match Release::open(file) {
+        Ok(release) => Ok(release),
+        Err(e @ ReleaseError::Io(_)) => Err(output::about(file, &e)),
+        Err(e) => {
+            output::print(&audit::Audit::refused(&e).to_text(&output::path(file)))?;
+            Err(Failure::Refuted)
+        }
+    }
+}
+
 /// The keys that are trusted: given ones, or those of a folder's list. What cannot be read is a mishap; a list that does not hold is an answer.
 pub(super) fn trusted(
     keys: &[String],

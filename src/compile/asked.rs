@@ -172,6 +172,8 @@ impl<'a> Question<'a> {
         }
         // As if the noise alone had to be that narrow.
         let (unit, within) = (self.unit.to_f64(), self.target.within);
+        // However little it needs: with less no noise could be drawn that is as wide.
+        let drawn = unit / self.noise.largest_scale().to_f64();
         let mut budget = unit / self.noise.power(within);
         // The search looks at few figures: first at the one of the largest variance, then at whichever proves wider than they.
         let first = self.best(Some(budget.min(there_is)), &all)?.and_then(|b| Some(b.first()?.0));
@@ -179,7 +181,7 @@ impl<'a> Question<'a> {
         budget = self.least(budget, there_is, &watched)?;
         let mut hair = 1.0 / FINE;
         loop {
-            let Some(written) = round::up(short(budget)).filter(|b| *b <= most) else {
+            let Some(written) = round::up_small(short(budget.max(drawn))).filter(|b| *b <= most) else {
                 return Ok(Need::Budget(most));
             };
             let Widest { figure, half, .. } = self.widest(Some(written.to_f64()), &all)?;

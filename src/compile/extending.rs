@@ -8,9 +8,9 @@
 
 use super::CompileError;
 use crate::answer::{Answers, Evaluator};
-use crate::cube::{Cube, Cuboid, Quantity};
+use crate::cube::{Cube, Cuboid, Dimension, Quantity};
 use crate::exact::Rational;
-use crate::plan::{Asks, Block, Subject, Table, Target};
+use crate::plan::{Asks, Block, Channel, Subject, Table, Target};
 use crate::planner::closure::Spread;
 use crate::planner::objective::keeps;
 use crate::planner::predict::Prediction;
@@ -39,11 +39,9 @@ pub(crate) fn missing(spec: &Spec, origin: &Path, out: &Answers) -> Result<Optio
     let request = plan.map_or_else(|| spec.request(), |plan| spec.measured(&plan).request());
     let request = request.ok_or(CompileError::NoBudget)?;
     let whole = || Missing { spec: spec.clone(), known: Vec::new() };
-    // What other parts of a spec speak of must stay.
-    let plain = spec.exact.is_empty() && spec.zeros.is_empty() && spec.strategy.shares.is_empty();
-    let plain = plain && spec.strategy.rows.is_none();
+    let plain = spoken_of(spec).is_none();
     let without = |left: &HashSet<Cuboid>| -> Option<Missing> {
-        let spec = rewritten(spec, origin, &out.title(), left)?;
+        let spec = rewritten(spec, origin, &called(out), left)?;
         let mut known: Vec<&Cuboid> = left.iter().collect();
         known.sort_unstable();
         Some(Missing { spec, known: known.iter().map(|c| request.cube.describe(c)).collect() })
@@ -93,6 +91,78 @@ pub(crate) fn missing(spec: &Spec, origin: &Path, out: &Answers) -> Result<Optio
     let left = order.iter().filter(|t| !chosen.contains(t));
     let left: HashSet<Cuboid> = left.map(|&t| request.workload[t].cuboid.clone()).collect();
     Ok(Some(if left.is_empty() { whole() } else { without(&left).unwrap_or_else(whole) }))
+}
+
+/// What of a spec speaks of its tables by name, so that all of them must stay.
+fn spoken_of(spec: &Spec) -> Option<&'static str> {
+    let is_question = |t: &Table| matches!(t.asks, Asks::Query(_));
+    match () {
+        () if spec.workload.iter().any(is_question) => Some("[[query]]"),
+        () if !spec.exact.is_empty() => Some("exact tables"),
+        () if !spec.zeros.is_empty() => Some("[[zero]]"),
+        () if !spec.strategy.shares.is_empty() => Some("shares of the budget"),
+        () if spec.strategy.rows.is_some() => Some("rows of its own"),
+        () => None,
+    }
+}
+
+/// Why nothing is left out of a spec, whatever is known of its tables; nothing where that depends on what is known.
+pub(crate) fn leaves_nothing_out(spec: &Spec) -> Option<String> {
+    // What ranges of a table are known to, beside cells, is compared nowhere.
+    let asked = spec.amounts.is_empty() && spec.workload.iter().any(|t| t.asks != Asks::CELLS);
+    let why = spoken_of(spec).or_else(|| asked.then_some("`ask` in a table"))?;
+    Some(format!("no table is left out of a spec with {why}"))
+}
+
+/// How a spec names the release that it extends: as `b3sum` does its file.
+fn called(out: &Answers) -> String {
+    match out.release().blake3() {
+        Ok(hash) => format!("{} (the file whose BLAKE3 hash is {hash})", out.name()),
+        Err(_) => out.name().to_owned(),
+    }
+}
+
+/// Of which dimension that both have in what they measure the categories are others, or those of a level of one name: what both say of it is never taken
+/// together, so it would be paid for twice.
+pub(crate) fn other_categories(spec: &Spec, out: &Answers) -> Option<String> {
+    let (here, there) = (&*spec.cube, out.cube());
+    let plan = out.release().plan(there).ok()?;
+    let own = spec.workload.iter().chain(spec.amounts.iter().flat_map(|a| &a.tables)).map(|t| &t.cuboid);
+    let own =
+        own.chain(spec.exact.iter().map(|e| &e.cuboid)).chain(spec.strategy.rows.iter().map(|r| &r.cuboid));
+    let own: HashSet<usize> = own.flat_map(|c| c.iter().map(|level| level.dimension)).collect();
+    let measured = |channel: &Channel| {
+        let tables = channel.workload.iter().map(|t| &t.cuboid);
+        let blocks = channel.measurements.iter().map(|m| m.block.cuboid());
+        let exact = plan.exact.iter().chain(&channel.exact);
+        tables
+            .chain(blocks)
+            .chain(exact)
+            .flat_map(|c| c.iter().map(|level| level.dimension))
+            .collect::<Vec<_>>()
+    };
+    let theirs: HashSet<usize> = plan.channels.iter().flat_map(measured).collect();
+    let differs = |one: &Dimension, other: &Dimension| {
+        let (a, b) = (one.finest(), other.finest());
+        let of_level = |l: usize| {
+            let level = &one.levels[l];
+            let named = (1..other.levels.len()).find(|&m| m != b && other.levels[m].name == level.name);
+            named.is_some_and(|m| {
+                other.levels[m].labels != level.labels || other.ancestors(b, m) != one.ancestors(a, l)
+            })
+        };
+        one.levels[a].labels != other.levels[b].labels
+            || (1..one.levels.len()).filter(|&l| l != a).any(of_level)
+    };
+    let mut all = here.dimensions.iter().enumerate().filter(|(d, _)| own.contains(d));
+    let (_, found) = all.find(|(_, one)| {
+        let same = there.dimensions.iter().enumerate().find(|(_, other)| other.name == one.name);
+        same.is_some_and(|(d, other)| theirs.contains(&d) && differs(one, other))
+    })?;
+    Some(format!(
+        "they have different categories of {}, so the two are never asked together about it",
+        found.name
+    ))
 }
 
 /// How many of the list are tried: all that is unknown, everything, and some between.
@@ -332,6 +402,8 @@ fn rewritten(spec: &Spec, origin: &Path, title: &str, left: &HashSet<Cuboid>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::make::ReleaseOptions;
+    use crate::secret::ingest::{Frame, Held};
 
     const HEAD: &str = "name = \"shop\"\ntitle = \"Shop\"\n[privacy]\nunit = \"row\"\nrho = 1\n\
         [[dimension]]\nname = \"sex\"\ncategories = [\"F\", \"M\"]\n\
@@ -377,5 +449,65 @@ mod tests {
                 assert_eq!(read.description.as_deref(), Some("Extends what is out."));
             }
         }
+    }
+
+    /// What both measure must have the same categories: of what only one of them measures nothing is ever taken together.
+    #[test]
+    fn other_categories_are_known_before_a_charge() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = folder.path().join("agency.key");
+        std::fs::write(&key, crate::release::keys::keygen(None).unwrap().secret).unwrap();
+        let columns = ["sex", "age", "region"].map(|name| (name.into(), Held::Text)).to_vec();
+        let mut rows = Frame::new(columns);
+        ["F", "3", "N"].iter().for_each(|cell| rows.cell(cell.as_bytes()));
+        let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+        let read = |text: &str| spec::parse(text, Path::new("shop.toml"), none).unwrap();
+        let head = HEAD.replace("[privacy]", "[dataset]\nid = \"people\"\n[privacy]");
+        let base = format!("{head}[[table]]\nof = [\"sex\", \"age.band\"]\n");
+        let options = ReleaseOptions::new().out(folder.path()).ledger(folder.path().join("l.jsonl"));
+        let made = read(&base).release(options.rows(&rows).key(&key)).unwrap();
+        let out = Answers::open(made.path()).unwrap();
+        assert!(called(&out).contains(&out.release().blake3().unwrap()));
+        let unlike = |was: &str, is: &str, tables: &str| {
+            assert!(head.contains(was), "{was}");
+            other_categories(&read(&format!("{}{tables}", head.replace(was, is))), &out)
+        };
+        let (ages, regions) = ("[[table]]\nof = [\"age\"]\n", "[[table]]\nof = [\"region\"]\n");
+        let sexes = "[[table]]\nof = [\"sex\"]\n";
+        let bands = ("width = 5", "width = 2");
+        for (was, is, tables, of) in [
+            ("title", "title", sexes, None),
+            ("\"F\", \"M\"", "\"F\", \"M\", \"X\"", sexes, Some("sex")),
+            ("\"F\", \"M\"", "\"M\", \"F\"", sexes, Some("sex")),
+            ("\"F\", \"M\"", "\"M\", \"F\"", regions, None),
+            ("range = [0, 9]", "range = [0, 14]", ages, Some("age")),
+            (bands.0, bands.1, ages, Some("age")),
+            (bands.0, bands.1, sexes, None),
+            ("\"N\", \"E\"", "\"E\"", regions, None),
+        ] {
+            let found = unlike(was, is, tables);
+            let wanted = of.map(|of| format!("different categories of {of}, "));
+            let told = wanted.as_ref().is_none_or(|w| found.as_ref().is_some_and(|f| f.contains(w)));
+            assert_eq!((told, found.is_some()), (true, of.is_some()), "{is} {tables}: {found:?}");
+        }
+    }
+
+    /// Where nothing is ever left out, it is said why; ranges beside sums may be.
+    #[test]
+    fn what_leaves_nothing_out() {
+        let none = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+        let why = |tables: &str| {
+            leaves_nothing_out(
+                &spec::parse(&format!("{HEAD}{tables}"), Path::new("shop.toml"), none).unwrap(),
+            )
+        };
+        let plain = "[[table]]\nof = [\"sex\"]\n";
+        let query = "[[query]]\nsql = \"SELECT COUNT(*) FROM shop WHERE age < 3\"\n";
+        let asks = "[[table]]\nof = [\"age\"]\nask = { age = \"ranges\" }\n";
+        assert_eq!(why(plain), None);
+        assert!(why(&format!("{plain}{query}")).unwrap().ends_with("[[query]]"));
+        assert!(why(&format!("{plain}{asks}")).unwrap().contains("`ask`"));
+        let exact = "[[table]]\nof = [\"region\"]\nexact = true\nreason = \"r\"\n";
+        assert!(why(&format!("{plain}{exact}")).unwrap().ends_with("exact tables"));
     }
 }

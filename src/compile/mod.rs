@@ -110,7 +110,7 @@ pub enum CompileError {
         limit: u64,
     },
     /// The rehearsal has no place to write.
-    #[error("cannot write a temporary file: {0}")]
+    #[error("cannot write a temporary file in {place}, the folder that TMPDIR names or else the system's: {0}", place = std::env::temp_dir().display())]
     Temporary(std::io::Error),
     /// The data.
     #[error(transparent)]

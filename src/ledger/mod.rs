@@ -41,6 +41,7 @@ pub(crate) use spent::{Exact, Spent};
 use crate::exact::Rational;
 use crate::price::price;
 use crate::release::{Currency, KeyError, SigningKey, canonical, parts};
+use crate::visible::visible;
 use crate::watch::Watch;
 use rand::TryRng;
 use rand::rngs::SysRng;
@@ -294,6 +295,10 @@ impl Ledger {
     /// Checks, without writing anything, that the ledger would take this charge now: that its chain holds and it can be written, or
     /// that it can be made, and that there is budget. The chain as it is.
     pub(crate) fn ready(&self, charge: &Charge) -> Result<Chain, LedgerError> {
+        self.looked_at(charge).map_err(|e| self.named(e))
+    }
+
+    fn looked_at(&self, charge: &Charge) -> Result<Chain, LedgerError> {
         if let Ok(there) = std::fs::metadata(&self.path) {
             crate::files::regular(&there)?;
             OpenOptions::new().append(true).open(&self.path)?;
@@ -367,8 +372,19 @@ impl Ledger {
         day: &str,
         say: impl FnOnce(&Chain) -> Result<(Said, Option<&'k SigningKey>), LedgerError>,
     ) -> Result<(String, u64), LedgerError> {
-        let file = self.held()?;
-        self.watch.whole(|| self.append_whole(file, day, say))
+        let held = self.held().and_then(|file| self.watch.whole(|| self.append_whole(file, day, say)));
+        held.map_err(|e| self.named(e))
+    }
+
+    /// An error of the disk with the file's name: who releases has not named it, and knows of other files.
+    fn named(&self, e: LedgerError) -> LedgerError {
+        match e {
+            LedgerError::Io(e) => {
+                let text = format!("{}: {e}", visible(&self.path.display().to_string()));
+                LedgerError::Io(io::Error::new(e.kind(), text))
+            }
+            e => e,
+        }
     }
 
     /// The file, locked, under its name: who waits for the lock may hold what was replaced meanwhile, as editors do it. What is written there is nowhere.

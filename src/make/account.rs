@@ -246,11 +246,22 @@ pub(crate) fn bound(bound: &Bound) -> String {
     }
 }
 
-/// The most that may still be charged, in the currency of the bound.
+/// The most that may still be charged, in the currency of the bound: of one in (ε, δ) in ρ.
 pub(crate) fn left(chain: &Chain) -> Option<(Currency, Rational)> {
     let bound = chain.bound()?;
     let currency =
         if bound.epsilon.is_some() && bound.delta.is_none() { Currency::Epsilon } else { Currency::Rho };
+    Some((currency, left_in(chain, currency)?))
+}
+
+/// Of a bound in (ε, δ) the most that may still be charged in pure ε: there may be room for that where there is hardly any for ρ.
+fn left_pure(chain: &Chain) -> Option<Rational> {
+    chain.bound()?.delta()?;
+    left_in(chain, Currency::Epsilon).filter(|epsilon| !epsilon.is_zero())
+}
+
+/// The most that a charge about everybody may be in this currency.
+fn left_in(chain: &Chain, currency: Currency) -> Option<Rational> {
     let like = Charge {
         release: "next".into(),
         spec_blake3: String::new(),
@@ -268,14 +279,15 @@ pub(crate) fn left(chain: &Chain) -> Option<(Currency, Rational)> {
         cells: None,
         nonce: None,
     };
-    Some((currency, chain.left(&like)?))
+    chain.left(&like)
 }
 
-/// Of an account with a single release that is counted by the law of its own loss: as which ε it will count beside a second.
+/// Of an account with a single release that is counted by the law of its own loss: as which ε it will count beside a second. None where ρ converts to less than
+/// that law says, as where it is about a smaller δ: then ρ is what counts already.
 fn with_another(chain: &Chain) -> Option<String> {
     let (spent, delta) = (chain.spent(), delta(chain)?);
-    spent.alone_at(delta)?;
-    Some(written(&spent.added_up_at(delta)?))
+    let (alone, added_up) = (exact(spent.alone_at(delta)?), spent.added_up_at(delta)?);
+    (alone < added_up).then(|| written(&added_up))
 }
 
 /// Of an account with questions about different people: what the charges come to if they are simply added up.
@@ -304,7 +316,9 @@ pub(crate) fn text(chain: &Chain) -> String {
     match (chain.bound(), left(chain)) {
         (Some(b), Some((currency, left))) => {
             let rest = format!("{} = {}", currency.symbol(), amount(left));
-            out.push_str(&format!("bound     {}; {rest} is left\n", bound(&b)));
+            let pure = left_pure(chain).map_or(String::new(), |e| format!(", or ε = {}, pure", amount(e)));
+            let text = format!("{}; {rest} is left{pure}", bound(&b));
+            out.push_str(&format!("bound     {}\n", crate::audit::wrap(&text, 70, 10)));
         }
         _ => {
             let pure = chain.spent().epsilon.is_some();
@@ -339,4 +353,72 @@ pub(crate) fn json(chain: &Chain) -> Value {
         "head": chain.head(),
         "open": chain.open(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::Alone;
+    use crate::plan::Neighbours;
+    use crate::release::SigningKey;
+    use crate::release::keys::keygen;
+
+    fn r(text: &str) -> Rational {
+        text.parse().unwrap()
+    }
+
+    /// An account with this bound, and one charge, or none.
+    fn account(epsilon: &str, delta: &str, charged: Option<(Currency, &str, Option<Alone>)>) -> Chain {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::at(folder.path().join("people.jsonl"), "people").unwrap();
+        let (epsilon, delta) = (Some(r(epsilon)), Some(r(delta)));
+        ledger.bind(Bound { epsilon, delta, rho: None }, "2026-01-31").unwrap();
+        if let Some((currency, amount, alone)) = charged {
+            let charge = Charge {
+                release: "one".into(),
+                spec_blake3: "a".repeat(64),
+                unit: "row".into(),
+                of: None,
+                unit_of: 1,
+                neighbours: Neighbours::AddRemove,
+                part: None,
+                period: None,
+                snapshot: None,
+                currency,
+                charged: r(amount),
+                invariants: Vec::new(),
+                alone,
+                cells: None,
+                nonce: None,
+            };
+            let key = SigningKey::from_text(&keygen(None).unwrap().secret, None).unwrap();
+            ledger.charge(charge, &key, "2026-01-31").unwrap();
+        }
+        ledger.chain().unwrap()
+    }
+
+    /// What ρ of a release for ε = 1 at δ = 1e-9 converts to at a larger δ is less than its law says: no word is of that law.
+    #[test]
+    fn a_law_that_says_more_is_not_told() {
+        let alone = Some(Alone { epsilon: r("1"), delta: r("1e-9") });
+        let release = Some((Currency::Rho, "1165124397131/70368744177664", alone));
+        let (by_law, by_rho) = (account("1", "1e-9", release), account("1", "1e-6", release));
+        assert!(text(&by_law).contains("by the exact law"), "{}", text(&by_law));
+        assert_eq!(json(&by_law)["spent"]["with_another"], "1.0540");
+        let said = text(&by_rho);
+        assert!(said.contains("which is ε = 0.8136 at δ = 1e-6") && !said.contains("law"), "{said}");
+        assert!(json(&by_rho)["spent"]["with_another"].is_null());
+    }
+
+    /// Of a bound in (ε, δ) both are said, as each is what a release may cost.
+    #[test]
+    fn what_is_left_of_epsilon_and_delta() {
+        let said = text(&account("1", "1e-9", None));
+        assert!(said.contains("ρ = 0.014973058 is left, or ε = 1, pure"), "{said}");
+        let half = account("1", "1e-9", Some((Currency::Epsilon, "1/2", None)));
+        let said = text(&half);
+        assert!(said.contains("is left, or ε = 1/2, pure"), "{said}");
+        let pure = left_pure(&half).unwrap();
+        assert!(pure.to_f64() > left(&half).unwrap().1.to_f64(), "{said}");
+    }
 }

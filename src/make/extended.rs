@@ -7,6 +7,7 @@ use crate::cube::{Quantity, Weighing};
 use crate::plan::{Mode, Plan};
 use crate::planner::Look;
 use crate::release::keys::SigningKey;
+use crate::release::{Dataset, Release};
 use crate::spec::{Spec, Unit, read_otherwise};
 use crate::visible::visible;
 use crate::watch::Watch;
@@ -47,25 +48,10 @@ pub(super) fn extended(
                 .into(),
         );
     }
-    let part = manifest.account.as_ref().and_then(|a| a.name.part.as_deref());
-    if !account::same_part(part, spec.account.part.as_deref()) {
-        return refuse("they are of different parts of the people".into());
-    }
     if manifest.signer.public_key != key.public_key() {
         return refuse("another key signed it, so the two are never asked together".into());
     }
-    let rows = match &spec.privacy.unit {
-        Unit::Row => 1,
-        Unit::Column { max_rows, .. } => *max_rows,
-    };
-    let same = (manifest.privacy.unit.as_str(), manifest.privacy.max_rows)
-        == (spec.privacy.unit.name(), rows)
-        && manifest.privacy.order == spec.privacy.unit.order()
-        && manifest.privacy.without == spec.privacy.unit.without();
-    if !same {
-        return refuse("it counts other rows of a unit".into());
-    }
-    if let Some(why) = read_otherwise(out.release(), spec) {
+    if let Some(why) = other_truth(out.release(), spec).or_else(|| extending::other_categories(spec, &out)) {
         return refuse(why);
     }
     let plan = out.release().plan(out.cube()).ok();
@@ -88,6 +74,33 @@ pub(super) fn extended(
         return refuse(why);
     }
     Ok((spec, job, missing.known))
+}
+
+/// In what the counts of a release and those of a spec about the same people have different truths, as far as both say. What only one of them says is a
+/// difference, too: else two releases that contradict each other would both be like a spec that says nothing.
+pub(crate) fn other_truth(release: &Release, spec: &Spec) -> Option<String> {
+    let (said, own) = (release.manifest(), &spec.privacy.unit);
+    let when =
+        |d: &Option<Dataset>| d.as_ref().map(|d| (d.period.clone(), d.snapshot.clone())).unwrap_or_default();
+    if when(&said.dataset) != when(&spec.dataset) {
+        return Some("they are of different times ([dataset] period and snapshot)".into());
+    }
+    let part = said.account.as_ref().and_then(|a| a.name.part.as_deref());
+    if !account::same_part(part, spec.account.part.as_deref()) {
+        return Some("they are of different parts of the people".into());
+    }
+    let rows = match own {
+        Unit::Row => 1,
+        Unit::Column { max_rows, .. } => *max_rows,
+    };
+    let p = &said.privacy;
+    let same = (p.unit.as_str(), p.max_rows) == (own.name(), rows)
+        && p.order == own.order()
+        && p.without == own.without();
+    if !same {
+        return Some("it counts other rows of a unit".into());
+    }
+    read_otherwise(release, spec)
 }
 
 /// In what a number of the spec is another one than that of its name in the release, or rows are weighed otherwise: what both then say of it is never taken together.

@@ -4,7 +4,7 @@ use super::charging::Charging;
 use super::options::ReleaseOptions;
 use super::words::currency;
 use super::{MakeError, account, extended, place, signer, today};
-use crate::compile::{self, CompileError, Job, Options, Released};
+use crate::compile::{self, CompileError, Job, Options, Released, extending};
 use crate::ledger::{Chain, Charge};
 use crate::release::keys::SigningKey;
 use crate::release::{SealError, SignerKind};
@@ -106,6 +106,14 @@ fn make_signed(
             if planned.is_some() && known.is_empty() {
                 (options.warn)(&format!(
                     "note: beside sums a table is left out only if {} keeps all its margins, of counts and of sums, and the spec has neither queries, exact tables nor zeros: here all are measured again",
+                    visible(&file.display().to_string())
+                ));
+            } else if known.is_empty()
+                && spec.strategy.rows.is_none()
+                && let Some(why) = extending::leaves_nothing_out(&spec)
+            {
+                (options.warn)(&format!(
+                    "note: {why}: here all are measured, whatever {} tells of them",
                     visible(&file.display().to_string())
                 ));
             }

@@ -33,6 +33,8 @@ pub(crate) mod words;
 
 pub use charging::Charging;
 pub use error::MakeError;
+#[cfg(feature = "cli")]
+pub(crate) use extended::other_truth;
 pub use made::MadeRelease;
 pub use options::{PlanOptions, ReleaseOptions};
 pub use planned::{PlannedRelease, PlannedTable};

@@ -119,7 +119,7 @@ pub(crate) fn copies(
             let copy = copies.plans.iter().position(|p| p.recipient() == Some(&wish.name));
             let half = copy.and_then(|at| copies.margins.get(at).copied().flatten());
             if half.is_some_and(|half| half > wish.margin) && *amount < most {
-                *amount = round::up(amount.to_f64() * HAIR).unwrap_or(most).min(most);
+                *amount = round::up_small(amount.to_f64() * HAIR).unwrap_or(most).min(most);
                 again = true;
             }
         }
@@ -162,7 +162,7 @@ impl Wishes<'_> {
         let floor = given.map_or(0.0, Rational::to_f64);
         let most = request.budget.to_f64();
         let at = |budget: f64| -> Result<Option<(Rational, Choice)>, CopiesError> {
-            let budget = round::up(budget).filter(|b| *b < request.budget).unwrap_or(request.budget);
+            let budget = round::up_small(budget).filter(|b| *b < request.budget).unwrap_or(request.budget);
             let choice = planned(budget)?;
             Ok(self.keeps(narrowest, &choice.planned.plan).then_some((budget, choice)))
         };

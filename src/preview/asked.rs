@@ -1,8 +1,12 @@
 //! What is asked beyond cells: also judged by what nobody asked.
 
+use super::sums::spread;
+use crate::answer::linear;
 use crate::cube::Cube;
 use crate::plan::{Asks, Form, MOST_PREFIXES, MOST_RANGES, Ranges, Table};
 use crate::planner::{Planned, Request, closure::Spread, judge};
+use crate::spec::Spec;
+use crate::sql::{Query, quote_names};
 use crate::visible::visible;
 use serde_json::{Value, json};
 
@@ -20,6 +24,46 @@ pub(crate) fn name(table: &Table, cube: &Cube) -> String {
         Some((at, _)) => format!("{}…", name.get(..at).unwrap_or_default()),
         None => name,
     }
+}
+
+/// A question of `[asked]`, as it is asked of the release, and how many figures it has.
+pub(crate) struct Measured {
+    pub sql: String,
+    pub figures: usize,
+    /// The name after FROM, which a spec leaves open and a query does not.
+    pub from: String,
+}
+
+/// The questions whose figures are measured themselves; none of a spec with tables.
+pub(crate) fn questions(spec: &Spec) -> Vec<Measured> {
+    if !spec.workload.is_empty() || spec.strategy.rows.is_none() {
+        return Vec::new();
+    }
+    let written: toml::Table = spec.source.parse().unwrap_or_default();
+    let list = written.get("asked").and_then(|asked| asked.get("queries")).and_then(|list| list.as_array());
+    let names = spec.cube.dimensions.iter().map(|d| d.name.as_str()).chain([spec.name.as_str()]);
+    let names: Vec<&str> = names.collect();
+    let one = |sql: &str| {
+        let sql = quote_names(sql, &names).into_owned();
+        let query = Query::parse(&sql, &spec.cube).ok()?;
+        let figures = linear::figures(&query, &spec.cube).ok()?.len();
+        Some(Measured { sql, figures, from: query.from })
+    };
+    list.into_iter().flatten().filter_map(|sql| one(sql.as_str()?)).collect()
+}
+
+/// How exact each of their figures is: its standard error, and half the width of its 95 % interval, by its own noise. All have the same; what they have
+/// in common makes none of them worse.
+pub(crate) fn own_noise(planned: &Planned) -> [f64; 2] {
+    planned.plan.rows().measurements.first().map_or([f64::NAN; 2], |m| spread(planned, m.scale))
+}
+
+/// These questions for scripts.
+pub(super) fn questions_json(questions: &[Measured], planned: &Planned) -> Value {
+    let [error, half] = own_noise(planned);
+    let one =
+        |q: &Measured| json!({"sql": q.sql, "figures": q.figures, "std_error": error, "margin95": half});
+    questions.iter().map(one).collect()
 }
 
 /// The kinds of questions that every table with something asked of it is judged by.

@@ -27,7 +27,7 @@ pub(crate) mod words;
 pub(crate) use plan::{of_tables, optimum};
 pub(crate) use reserved::{device, is_reserved};
 pub use text::{NoPreview, preview};
-pub(crate) use warnings::no_part;
+pub(crate) use warnings::{no_part, unconfirmed};
 pub use words::{counted, figure, grouped};
 
 use crate::cube::{Cube, Cuboid};

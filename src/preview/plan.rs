@@ -146,6 +146,10 @@ fn tables_apart(
     if let (Some(fields), Value::Object(told)) = (value.as_object_mut(), told(spec, choice).json(planned)) {
         fields.extend(told);
     }
+    let questions = asked::questions(spec);
+    if !questions.is_empty() {
+        value["asked"] = asked::questions_json(&questions, planned);
+    }
     if !planner::closure::bases::bases_of(p).is_empty() {
         value["bases"] = bases::json(&spec.cube, planned).into();
     }

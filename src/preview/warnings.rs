@@ -39,7 +39,9 @@ impl Spec {
         let device = self.device().map(|why| format!("warning: there is no release yet: {why}."));
         let part = self.account.part.as_ref().filter(|part| folded(part).is_none());
         let part = part.map(|part| format!("warning: {}: no ledger takes it.", no_part(part)));
-        let draft = self.unconfirmed.as_ref().map(unconfirmed);
+        let draft = self.unconfirmed.as_ref();
+        let draft =
+            draft.map(|of| format!("warning: there is no release of this spec yet: {}.", unconfirmed(of)));
         let (large, likely) = (large(self.privacy.budget), likely(self.privacy.budget));
         [whole, long, device, part, draft, large, likely].into_iter().flatten().collect()
     }
@@ -87,24 +89,16 @@ fn likely(budget: Budget) -> Option<String> {
 }
 
 /// What of a draft must be gone before there is a release.
-fn unconfirmed(waits: &Unconfirmed) -> String {
-    let is = |n: usize| if n == 1 { "is" } else { "are" };
+pub(crate) fn unconfirmed(waits: &Unconfirmed) -> String {
     let lists = (waits.lists > 0).then(|| {
-        format!(
-            "{} drafted from the data {} not confirmed yet (`confirmed = false`)",
-            counted(waits.lists as u64, "list"),
-            is(waits.lists)
-        )
+        let lists = counted(waits.lists as u64, "list");
+        format!("{lists} drafted from the data that nobody has confirmed (`confirmed = false`)")
     });
     let left = (waits.suggestions > 0).then(|| {
-        format!(
-            "{} of suggestions from the data (`#?`) {} still there",
-            counted(waits.suggestions as u64, "line"),
-            is(waits.suggestions)
-        )
+        format!("{} of suggestions from the data (`#?`)", counted(waits.suggestions as u64, "line"))
     });
     let all: Vec<String> = lists.into_iter().chain(left).collect();
-    format!("warning: there is no release yet: {}.", all.join(", and "))
+    format!("it has {}", all.join(" and "))
 }
 
 #[cfg(test)]
@@ -178,7 +172,7 @@ mod tests {
         let said = spec.warnings().concat();
         assert_eq!(
             said,
-            "warning: there is no release yet: 2 lines of suggestions from the data (`#?`) are still there."
+            "warning: there is no release of this spec yet: it has 2 lines of suggestions from the data (`#?`)."
         );
     }
 }

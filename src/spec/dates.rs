@@ -5,6 +5,7 @@ use super::diagnostic::{Diagnostic, Sink};
 use super::levels::{Finest, MAX_NODES, Numbers, Partition};
 use super::read::{self, Value};
 use crate::calendar;
+use std::ops::Range;
 use toml::de::DeValue;
 
 /// The days of `dates`, with their levels.
@@ -39,6 +40,16 @@ pub(super) fn read(value: &Value<'_>, sink: &mut Sink) -> Option<Finest> {
     let labels = (first..=last).map(calendar::written).collect();
     let coding = Coding::Dates { first, last };
     Some(Finest { labels, own: 0, numbers: Numbers::None, coding, partitions, level_name: None }.sealed())
+}
+
+/// Refuses a dimension of days that is called like one of the levels that all of them have.
+pub(super) fn check_name(name: &str, at: &Range<usize>, finest: &Finest, sink: &mut Sink) {
+    let own = finest.partitions.iter().any(|level| level.span.is_none() && level.name == name);
+    if own && matches!(finest.coding, Coding::Dates { .. }) {
+        let wrong = Diagnostic::at(at.clone(), format!("a dimension of days cannot be called `{name}`"));
+        let help = format!("give the dimension another name, and say `column = \"{name}\"`");
+        sink.push(wrong.label("days have levels `year`, `quarter` and `month` of their own").help(help));
+    }
 }
 
 /// The first and the last day.

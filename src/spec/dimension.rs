@@ -173,7 +173,7 @@ pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) ->
     let missing = extra(&fields, "missing", sink);
     let other = extra(&fields, "other", sink);
     let (mut built, mut alone) = (None, None);
-    if let (Some(mut finest), Some((name, _)), Some((column, _))) = (finest, &name, &column) {
+    if let (Some(mut finest), Some((name, name_at)), Some((column, _))) = (finest, &name, &column) {
         let missing = missing.map(|label| finest.extra(label));
         let other = other.map(|label| finest.extra(label));
         // A category that is listed holds the values of its name, too, and that of `other` all others: those are not missing.
@@ -181,6 +181,7 @@ pub(super) fn read(value: &Value<'_>, files: &mut Files<'_>, sink: &mut Sink) ->
         if let Some(value) = fields.get("levels") {
             levels::read(value, name, &mut finest, sink);
         }
+        super::dates::check_name(name, name_at, &finest, sink);
         if sink.count() == before {
             built = finest.build(name, value.span(), sink).map(|(dimension, coding)| {
                 (

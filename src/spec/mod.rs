@@ -53,6 +53,8 @@ pub(crate) use day_format::{DayFormat, clock};
 pub use diagnostic::{Diagnostic, SpecErrors};
 pub(crate) use digits::Digits;
 #[cfg(feature = "compile")]
+pub(crate) use draft::line_of_excel;
+#[cfg(feature = "compile")]
 pub use draft::{DraftError, Drawn, Holds, draft};
 #[cfg(feature = "cli")]
 pub(crate) use draft::{Part, called, says_where};

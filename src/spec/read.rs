@@ -4,6 +4,7 @@ use super::diagnostic::{Diagnostic, Sink};
 use super::keys::{Keys, Words};
 use super::suggest;
 use crate::exact::Rational;
+use crate::plan::limits::MAX_TEXT;
 use crate::release::texts::is_plain;
 use std::ops::Range;
 use toml::Spanned;
@@ -169,18 +170,19 @@ pub(super) fn text<'a>(value: &'a Value<'_>, what: &str, sink: &mut Sink) -> Opt
 }
 
 /// Text that releases show to people: without control characters and what turns the direction of writing, since no release may have these; with line ends
-/// where `lines` allows them.
+/// where `lines` allows them. Others are names and labels of the domain.
 pub(super) fn shown<'a>(value: &'a Value<'_>, what: &str, lines: bool, sink: &mut Sink) -> Option<&'a str> {
     let found = text(value, what, sink)?;
-    let plain = if lines { found.split(['\n', '\t']).all(is_plain) } else { is_plain(found) };
-    if plain {
-        return Some(found);
-    }
-    let message = format!("{what} {STRANGE}");
-    sink.push(Diagnostic::at(value.span(), message).label(match lines {
-        true => "control characters, or some that turn the direction of writing",
-        false => STRANGE_HERE,
-    }));
+    let wrong = match lines {
+        false => strange(found, what),
+        true if found.split(['\n', '\t']).all(is_plain) => None,
+        true => Some((
+            format!("{what} {STRANGE}"),
+            "control characters, or some that turn the direction of writing",
+        )),
+    };
+    let Some((message, label)) = wrong else { return Some(found) };
+    sink.push(Diagnostic::at(value.span(), message).label(label));
     None
 }
 
@@ -190,6 +192,12 @@ const STRANGE_HERE: &str =
 
 /// What is wrong with a name or label of the domain that no release may show, and what to say where it stands.
 pub(super) fn strange(text: &str, what: &str) -> Option<(String, &'static str)> {
+    if text.len() > MAX_TEXT {
+        return Some((
+            format!("{what} is longer than {MAX_TEXT} bytes"),
+            "no release may show so long a one",
+        ));
+    }
     (!is_plain(text)).then(|| (format!("{what} {STRANGE}"), STRANGE_HERE))
 }
 

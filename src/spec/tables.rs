@@ -135,7 +135,8 @@ pub(super) fn read(
     for item in items.iter() {
         entries.extend(entry(item, dimensions, &names, amounts, sink));
     }
-    if sink.count() > before {
+    // Where a table names what has mistakes of its own, nothing is said of the others as if they were all.
+    if sink.count() > before || entries.len() < items.len() {
         return None;
     }
     let total = entries.iter().map(|e| e.count).fold(0u64, u64::saturating_add);

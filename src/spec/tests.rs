@@ -21,6 +21,56 @@ fn around(dimensions: &str, tables: &str) -> String {
     format!("name = \"t\"\ntitle = \"T\"\n[privacy]\nunit = \"row\"\nrho = 1\n{dimensions}\n{tables}\n")
 }
 
+/// A name or a category that no release has room for is refused where it stands.
+#[test]
+fn names_that_are_too_long() {
+    let long = "x".repeat(4097);
+    let of = |name: &str, rest: &str| format!("[[dimension]]\nname = '{name}'\n{rest}");
+    for (dimension, what) in [
+        (of(&long, "codes = 2"), "the dimension's name"),
+        (of("k", &format!("categories = ['a', '{long}']")), "an entry of `categories`"),
+        (of("k", &format!("categories = ['a', 'b']\nmissing = '{long}'")), "`missing`"),
+        (
+            of(
+                "k",
+                &format!(
+                    "categories = ['a', 'b', 'c']\nlevels = [{{ name = 'g', map = {{ {long} = ['a'], z = ['b', 'c'] }} }}]"
+                ),
+            ),
+            "a group of `map`",
+        ),
+        (of("k", "hierarchy = 'long.csv'"), "a category"),
+    ] {
+        let text = around(&dimension, "[[table]]\nevery = 1");
+        let file = |_: &str| Ok(format!("k\na\n{long}\n").into_bytes());
+        let refused = parse(&text, Path::new("t.toml"), file).unwrap_err();
+        let [one] = refused.diagnostics() else { panic!("{refused}") };
+        assert_eq!(one.message, format!("{what} is longer than 4096 bytes"));
+        assert!(one.span.as_ref().is_some_and(|at| at.len() >= 4097), "{what}");
+    }
+    let longest = of("k", &format!("categories = ['a', '{}']", "x".repeat(4096)));
+    assert!(read(&around(&longest, "[[table]]\nevery = 1")).is_ok());
+}
+
+/// What is wrong with a dimension is not said again as if tables, sums and shares that name it were wrong, too.
+#[test]
+fn mistakes_that_follow_from_others() {
+    let amount = "[[amount]]\nname = 'los'\nlow = 0\nhigh = 10\n";
+    let given = "[strategy]\nmeasure = 'given'\nshares = [{ of = ['v'], share = 1 }]";
+    let targets = "[strategy]\nobjective = 'targets'";
+    for (dimension, strategy, why) in [
+        ("range = [0, 9]\nlevels = [{ name = 'z', width = 0 }]", "", "`width` is too small"),
+        ("range = [9, 0]", given, "`range` runs backwards"),
+        ("range = [9, 0]", targets, "`range` runs backwards"),
+    ] {
+        let dimension = format!("{amount}[[dimension]]\nname = 'v'\n{dimension}\n");
+        let tables = format!("[[table]]\nof = ['v']\nsum = ['los']\nmargin = {{ count = 5 }}\n{strategy}");
+        let refused = read(&around(&dimension, &tables)).unwrap_err();
+        let [one] = refused.diagnostics() else { panic!("{refused}") };
+        assert_eq!(one.message, why);
+    }
+}
+
 /// A manifest says whole numbers up to 2^53.
 #[test]
 fn bounds_of_amounts_fit_a_manifest() {

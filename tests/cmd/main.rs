@@ -9,6 +9,7 @@ mod places;
 mod play;
 mod session;
 mod terminal;
+mod truths;
 
 use std::path::Path;
 use std::process::Command;

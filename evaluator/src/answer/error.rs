@@ -42,9 +42,9 @@ pub enum QueryError {
     /// What is not said of releases of different periods.
     #[error("releases of different periods are compared, and {0}: ask them one at a time")]
     Compared(&'static str),
-    /// Units without a number that is needed, where only complete answers were wanted.
+    /// Rows without a number that is needed, where only complete answers were wanted.
     #[error(
-        "{what} {} the units whose {level} is {categories}: there is no number to {}\n\
+        "{what} {} the rows whose {level} is {categories}: there is no number to {}\n\
          leave out --complete to see how many they are, or name them in WHERE (with IN or NOT IN)",
         if matches!(fate, Fate::Met | Fate::Otherwise) { "counts" } else { "leaves out" },
         if *fate == Fate::NotAdded { "add up" } else { "compare" }
@@ -52,7 +52,7 @@ pub enum QueryError {
     Incomplete {
         /// The column, or WHERE.
         what: String,
-        /// What becomes of the units.
+        /// What becomes of the rows.
         fate: Fate,
         /// What is added up or compared.
         level: String,
@@ -144,6 +144,16 @@ pub enum QueryError {
     /// The name after FROM.
     #[error("this release is called `{0}`: write FROM {0}, not FROM {1}")]
     From(String, String),
+}
+
+impl QueryError {
+    /// The same without a hint: what would tell one of the counts that a quantile is made of need not tell the others.
+    pub(crate) fn without_suggestion(mut self) -> QueryError {
+        if let QueryError::Answer(AnswerError::NotHeld { suggestion, .. }) = &mut self {
+            *suggestion = None;
+        }
+        self
+    }
 }
 
 impl From<RecoverError> for QueryError {

@@ -122,7 +122,6 @@ impl Filter {
     }
 
     /// Whether every row counts once.
-    #[cfg(test)]
     pub(crate) fn is_everything(&self) -> bool {
         self.dims.is_empty() && self.weights == [1.0]
     }

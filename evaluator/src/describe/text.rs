@@ -55,8 +55,7 @@ impl Table {
 
 /// `95 %`.
 fn percent(level: f64) -> String {
-    let text = format!("{:.4}", level * 100.0);
-    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+    format!("{} %", crate::render::percent(level))
 }
 
 impl Description {

@@ -20,7 +20,7 @@ pub(crate) const MAX_LEVELS: usize = 64;
 /// The most nodes of a level.
 pub(crate) const MAX_NODES: usize = 1 << 24;
 /// The longest name or label, in bytes.
-pub(crate) const MAX_TEXT: usize = 4096;
+pub const MAX_TEXT: usize = 4096;
 /// The most tables in the workload.
 pub(crate) const MAX_TABLES: usize = 1 << 18;
 /// The most measurements.

@@ -24,6 +24,12 @@ pub fn up(x: f64) -> Option<Rational> {
     }
 }
 
+/// The same of what may be far smaller than any scale of noise: a budget, a weight.
+pub fn up_small(x: f64) -> Option<Rational> {
+    const FINE: u128 = 1 << 64;
+    up(x).or_else(|| up(x * FINE as f64)?.checked_div(Rational::whole(FINE)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,5 +44,10 @@ mod tests {
         for x in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-10, 1e40] {
             assert!(up(x).is_none());
         }
+        for x in [1e-10, 3.7e-18, 1e-28, 0.1, 7.0] {
+            let r = up_small(x).unwrap();
+            assert!(r.to_f64() >= x && r.to_f64() <= x * (1.0 + 2f64.powi(-30)), "{x} {r}");
+        }
+        assert!([0.0, -1.0, f64::NAN, f64::INFINITY, 1e-29].into_iter().all(|x| up_small(x).is_none()));
     }
 }

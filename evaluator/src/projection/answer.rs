@@ -10,7 +10,7 @@
 //! **‖x‖².** The error depends on it, and it is private. What is used is an upper confidence bound from the released
 //! integers themselves, which is post-processing and costs nothing: the mean S of `v²` estimates `μ = ‖x‖² + var(z)`, and
 //! [`bound::shortfall`] says how far it falls short. A fiftieth of the interval's failure rate is spent on this. A declared bound is used
-//! where it is smaller.
+//! where it is smaller and the integers do not refute it. Standard errors are from the estimate alone.
 //!
 //! **Sketch.** Each row estimates θ on its own, and the rows' hashes are independent. A row counts for a query if no bucket holds
 //! cells of the query with both signs; which rows do is public, and says nothing about the data. In such a row the error is symmetric:
@@ -22,7 +22,7 @@
 
 use super::bound::{self, cantelli};
 use super::coset::Cosets;
-use super::design::Shape;
+use super::design::{Design, Shape};
 use super::order::{self, order_cut};
 use super::signs::{SIGNS, SignFamily, block_bits, point};
 use super::{Projection, key};
@@ -154,6 +154,27 @@ pub struct Projected {
     values: Vec<i64>,
     /// The sum of the squares of all values.
     energy: f64,
+    /// Whether they refute the declared bound of ‖x‖².
+    refuted: bool,
+}
+
+/// Whether integers of so large squares in all refute the declared bound of ‖x‖²: data with no more than that has integers as large as these with probability
+/// at most [`REFUTED`].
+///
+/// **Proof.** With ‖x‖² = X the squares have a mean `μ` that grows with X, and theirs exceeds it by more than `ημ` with probability at most `REFUTED`: by the
+/// even moments of [`bound::shortfall`], which bound both tails, or by Cantelli from the variance. Where X is at most what is declared, `μ(1 + η)` is no more than
+/// it is there. ∎
+fn refuted(design: &Design, energy: f64) -> bool {
+    let Some(declared) = design.norm_bound else { return false };
+    let n = design.shape.values() as f64;
+    let (normal, kappa) = (design.noise.is_normal(), design.noise.kurtosis());
+    let eta = match design.shape {
+        Shape::Dense { .. } if normal => bound::shortfall(n, kappa, true, design.independence, REFUTED),
+        // The other bound is of what falls short alone.
+        Shape::Dense { .. } | Shape::Sketch { .. } => cantelli((kappa - 1.0) / n, REFUTED),
+    };
+    let mean = declared as f64 * design.shape.column() as f64 / n + design.noise_variance();
+    energy / n > mean * (1.0 + eta)
 }
 
 /// The families of signs of a projection: one for a dense one, one a row for a sketch.
@@ -185,7 +206,8 @@ impl Projected {
             Shape::Dense { rows } => families.first().map(|f| f.cosets(block_bits(rows.into()))),
             Shape::Sketch { .. } => None,
         };
-        Some(Projected { families, cosets, projection, values, energy })
+        let refuted = refuted(&projection.design, energy);
+        Some(Projected { families, cosets, projection, values, energy, refuted })
     }
 
     /// The integers.
@@ -219,7 +241,7 @@ impl Projected {
         }
     }
 
-    /// ‖x‖² as estimated, and an upper bound that fails with probability alpha: the declared one where that is smaller.
+    /// ‖x‖² as estimated, and an upper bound that fails with probability alpha: the declared one where that is smaller and not refuted.
     pub fn norm(&self, alpha: f64) -> (f64, f64) {
         let design = &self.projection.design;
         let (normal, kappa) = (design.noise.is_normal(), design.noise.kurtosis());
@@ -233,29 +255,14 @@ impl Projected {
         let share = design.shape.column() as f64 / n;
         let mean = self.energy / n;
         let clean = |mu: f64| ((mu - design.noise_variance()) / share).max(0.0);
-        let declared = design.norm_bound.map_or(f64::INFINITY, |b| b as f64);
+        let declared = design.norm_bound.filter(|_| !self.refuted).map_or(f64::INFINITY, |b| b as f64);
         let upper = if eta < 1.0 { clean(mean / (1.0 - eta)) } else { f64::INFINITY };
-        (clean(mean).min(declared), upper.min(declared))
+        (clean(mean), upper.min(declared))
     }
 
-    /// Whether the released integers refute the declared bound of ‖x‖²: data with no more than that has integers as large as these with probability at most
-    /// [`REFUTED`].
-    ///
-    /// **Proof.** With ‖x‖² = X the squares have a mean `μ` that grows with X, and theirs exceeds it by more than `ημ` with probability at most `REFUTED`: by the
-    /// even moments of [`bound::shortfall`], which bound both tails, or by Cantelli from the variance. Where X is at most what is declared, `μ(1 + η)` is no more than
-    /// it is there. ∎
+    /// Whether the released integers refute the declared bound of ‖x‖²: then no answer rests on it.
     pub(crate) fn refutes_bound(&self) -> bool {
-        let design = &self.projection.design;
-        let Some(declared) = design.norm_bound else { return false };
-        let (normal, kappa, n) =
-            (design.noise.is_normal(), design.noise.kurtosis(), self.values.len() as f64);
-        let eta = match design.shape {
-            Shape::Dense { .. } if normal => bound::shortfall(n, kappa, true, design.independence, REFUTED),
-            // The other bound is of what falls short alone.
-            Shape::Dense { .. } | Shape::Sketch { .. } => cantelli((kappa - 1.0) / n, REFUTED),
-        };
-        let mean = declared as f64 * design.shape.column() as f64 / n + design.noise_variance();
-        self.energy / n > mean * (1.0 + eta)
+        self.refuted
     }
 
     /// The part of an interval's failure rate that may go to ‖x‖².
@@ -403,7 +410,8 @@ pub(super) fn nothing() -> Answer {
 }
 
 impl Error {
-    /// The θ with |θ̂ − θ| ≤ z √((‖q‖²·bound + (1−2/m)θ²)/T + noise).
+    /// The θ with |θ̂ − θ| ≤ z √((‖q‖²·bound + (1−2/m)θ²)/T + noise), and θ̂: of one cell it is not among them where a declared bound is below θ̂² by more than
+    /// the noise.
     pub(super) fn interval(self, z: f64, law: Law) -> Answer {
         let Error { estimate, cells: m, squares, values: t, norm, bound, noise } = self;
         if m == 0.0 {
@@ -419,7 +427,7 @@ impl Error {
         } else {
             // (1 − c)θ² − 2θ̂θ + θ̂² − z²·base = 0
             let root = libm::sqrt((c * estimate * estimate + (1.0 - c) * z * z * base).max(0.0));
-            ((estimate - root) / (1.0 - c), (estimate + root) / (1.0 - c))
+            (((estimate - root) / (1.0 - c)).min(estimate), ((estimate + root) / (1.0 - c)).max(estimate))
         };
         Answer { estimate, std_error, low, high, law, noise: libm::sqrt(noise), rows: Vec::new() }
     }

@@ -95,7 +95,10 @@ fn intricacy(cube: &Cube, condition: &str) -> u64 {
 impl Zero {
     /// Resolves a condition against the levels in use.
     pub fn new(cube: &Cube, frame: &Frame, condition: &str) -> Result<Zero, String> {
-        let filter = filter(cube, condition)?;
+        Zero::over(cube, frame, condition.into(), filter(cube, condition)?)
+    }
+
+    fn over(cube: &Cube, frame: &Frame, condition: String, filter: Filter) -> Result<Zero, String> {
         let mut levels = Vec::new();
         for c in &filter.dims {
             let needed = required_level(cube, c.dim, &c.class_of, 0);
@@ -104,7 +107,20 @@ impl Zero {
             };
             levels.push(Level::new(c.dim, level));
         }
-        Ok(Zero { condition: condition.into(), cuboid: Cuboid::new(levels), filter })
+        Ok(Zero { condition, cuboid: Cuboid::new(levels), filter })
+    }
+
+    /// Conditions that share dimensions, as one: a cell may be empty because of several, of which none covers it. `None` where that tells too many cells
+    /// apart; each then counts by itself, which leaves every estimate unbiased.
+    fn joined(cube: &Cube, frame: &Frame, list: &[&Zero]) -> Result<Option<Zero>, String> {
+        let [first, others @ ..] = list else { return Ok(None) };
+        let filter = others.iter().try_fold(first.filter.clone(), |all, zero| all.or(&zero.filter));
+        let Ok(filter) = filter else { return Ok(None) };
+        if filter.is_everything() {
+            return Err("every cell satisfies one of the conditions: nothing would be left".into());
+        }
+        let condition = list.iter().map(|zero| zero.condition.as_str()).collect::<Vec<_>>().join(" OR ");
+        Zero::over(cube, frame, condition, filter).map(Some)
     }
 
     /// The cells that are empty: the weight of every other one is 0.
@@ -174,8 +190,27 @@ impl Zero {
 /// All conditions of a release.
 pub struct Zeros {
     list: Vec<Zero>,
+    /// What several of them say together: see [`Zero::joined`].
+    together: Vec<Zero>,
     /// The tables that no other table of the release is finer than: what is imposed on them holds for all.
     tops: Vec<Cuboid>,
+}
+
+/// Conditions in groups that share no dimension. A cell is a product over dimensions, so what two groups cover together one of them covers.
+fn sharing(list: &[Zero]) -> Vec<Vec<&Zero>> {
+    let mut groups: Vec<(FxHashSet<usize>, Vec<&Zero>)> = Vec::new();
+    for zero in list {
+        let mut own: (FxHashSet<usize>, Vec<&Zero>) = (zero.classes().map(|(d, _)| d).collect(), vec![zero]);
+        let (near, apart): (Vec<_>, Vec<_>) =
+            groups.drain(..).partition(|(dims, _)| !dims.is_disjoint(&own.0));
+        for (dims, zeros) in near {
+            own.0.extend(dims);
+            own.1.extend(zeros);
+        }
+        groups = apart;
+        groups.push(own);
+    }
+    groups.into_iter().map(|(_, zeros)| zeros).collect()
 }
 
 /// The tables that no other is finer than.
@@ -259,12 +294,16 @@ impl Zeros {
             list.push(zero);
         }
         let tops = if list.is_empty() { Vec::new() } else { finest(tables)? };
-        Ok(Zeros { list, tops })
+        let groups = sharing(&list).into_iter().filter(|group| group.len() > 1);
+        let joined = groups.map(|group| Zero::joined(cube, frame, &group)).collect::<Result<Vec<_>, _>>()?;
+        let together = joined.into_iter().flatten().collect();
+        Ok(Zeros { list, together, tops })
     }
 
     /// Those over tables that are told.
     pub(super) fn only(mut self, told: impl Fn(&Cuboid) -> bool) -> Zeros {
         self.list.retain(|zero| told(&zero.cuboid));
+        self.together.retain(|zero| told(&zero.cuboid));
         if self.list.is_empty() {
             self.tops.clear();
         }
@@ -286,9 +325,14 @@ impl Zeros {
         self.list.iter()
     }
 
+    /// What declares cells: each condition, and what several say together.
+    fn masks(&self) -> impl Iterator<Item = &Zero> {
+        self.list.iter().chain(&self.together)
+    }
+
     /// Sets the weights (or estimates) of all cells of a table that are declared empty to zero.
     pub fn clear(&self, cube: &Cube, lumped: &Lumped, table: &Cuboid, values: &mut [f64]) {
-        for zero in &self.list {
+        for zero in self.masks() {
             if let Some(mask) = zero.mask(cube, table, &|level| lumped.node_of(level)) {
                 values.iter_mut().zip(mask).filter(|(_, m)| *m).for_each(|(v, _)| *v = 0.0);
             }
@@ -487,7 +531,7 @@ impl<'a> System<'a> {
     fn new(zeros: &'a Zeros, cube: &Cube, lumped: &'a Lumped) -> System<'a> {
         let frame = &lumped.frame;
         let one = |top: &'a Cuboid| {
-            let masks = zeros.list.iter().filter_map(|z| z.mask(cube, top, &|level| lumped.node_of(level)));
+            let masks = zeros.masks().filter_map(|z| z.mask(cube, top, &|level| lumped.node_of(level)));
             let declared = masks.reduce(|mut all, one| {
                 all.iter_mut().zip(one).for_each(|(a, b)| *a |= b);
                 all

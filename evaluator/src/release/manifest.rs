@@ -640,7 +640,7 @@ impl Manifest {
             );
         }
         if !is_day(&self.created) {
-            return Err("the day of creation is not written YYYY-MM-DD".into());
+            return Err("the day of creation is not written YYYY-MM-DD, as where a clock is wrong by thousands of years".into());
         }
         let exact = self.privacy.approximate.as_ref().is_some_and(|a| a.accounting.is_some());
         if self.format == FIRST_FORMAT && (exact || self.privacy.without.is_some()) {

@@ -1,6 +1,6 @@
 //! What makes numbers untrue besides noise.
 //!
-//! An interval speaks of the noise alone. Rows that were never counted and units that a sum cannot add are in
+//! An interval speaks of the noise alone. Rows that were never counted and rows that a sum cannot add are in
 //! no interval, so a reader must be told of them wherever the numbers are shown: as notes below a table, as `caveats` in JSON,
 //! as a column `status` in CSV.
 
@@ -58,7 +58,7 @@ pub enum Caveat {
     LeftOut {
         /// The column of the answer; `None`: all of it, by WHERE.
         figure: Option<String>,
-        /// What becomes of their units.
+        /// What becomes of their rows.
         fate: Fate,
         /// The level that is added up or compared.
         level: String,
@@ -66,7 +66,7 @@ pub enum Caveat {
         categories: Vec<String>,
         /// From which number to which its other categories are.
         within: Option<(f64, f64)>,
-        /// How many units are in them, over all rows of the answer; `None` where the release does not tell.
+        /// How many rows of the data are in them, over all rows of the answer: of one unit there may be several. `None` where the release does not tell.
         units: Option<ResultFigure>,
         /// Of which period, where several are compared.
         period: Option<String>,
@@ -130,8 +130,8 @@ impl Caveat {
             Caveat::LeftOut { figure, fate, level: name, categories, within, units, period } => {
                 let when = period.as_ref().map_or(String::new(), |p| format!(" in {p}"));
                 let how_many = match units {
-                    Some(units) => format!("{} units", with_interval(units, level)),
-                    None => "units (how many, this release does not tell)".into(),
+                    Some(rows) => format!("{} rows", with_interval(rows, level)),
+                    None => "rows (how many, this release does not tell)".into(),
                 };
                 let (is, clause) =
                     (named(categories), if *fate == Fate::Otherwise { "GROUP BY" } else { "WHERE" });
@@ -190,6 +190,7 @@ impl Caveat {
                 map.insert("fate".into(), fate.word().into());
                 map.insert("of".into(), level.as_str().into());
                 map.insert("categories".into(), categories.as_slice().into());
+                // Rows are counted; scripts know them by this key.
                 map.insert("units".into(), json!(units));
                 period
             }

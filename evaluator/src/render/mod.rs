@@ -30,7 +30,7 @@ pub use self::{
     table::{table, table_within},
 };
 pub(crate) use caveat::{moved, named};
-pub(crate) use table::{WIDTH, rough};
+pub(crate) use table::{WIDTH, percent, rough};
 pub(crate) use together::Together;
 
 use crate::cube::Categories;

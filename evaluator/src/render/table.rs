@@ -81,7 +81,8 @@ fn fitting(result: &ResultTable, width: usize) -> (Vec<Column>, Option<String>) 
     }
     let first = columns.iter().find(|c| c.number).map_or(0, |c| c.of);
     while needed(&columns) > width + GAP
-        && let Some(last) = columns.iter().rfind(|c| c.number && c.of != first).map(|c| c.of)
+        && let Some(last) =
+            columns.iter().rfind(|c| (c.number || is_class(result, c.of)) && c.of != first).map(|c| c.of)
     {
         columns.retain(|c| c.of != last);
         let name = result.columns.get(last).map_or("", |c| &c.name);
@@ -95,6 +96,16 @@ fn fitting(result: &ResultTable, width: usize) -> (Vec<Column>, Option<String>) 
         )
     });
     (columns, note)
+}
+
+/// Whether a column is the class of the figure before it, which says nothing without that: it is text, and no label.
+fn is_class(result: &ResultTable, at: usize) -> bool {
+    let named = |at: usize, kind: ColumnKind, what: &str| {
+        let column = result.columns.get(at).filter(|c| c.kind == kind);
+        column.is_some_and(|c| c.name.trim_end_matches('_').ends_with(what))
+    };
+    named(at, ColumnKind::Text, "reliability")
+        && at.checked_sub(1).is_some_and(|before| named(before, ColumnKind::Number, "cv"))
 }
 
 /// One line for each row.
@@ -122,10 +133,18 @@ pub(super) fn side_by_side(result: &ResultTable, several: bool) -> Vec<Column> {
     columns
 }
 
-/// A level in percent, to four decimals; nearer to all, all digits.
-pub(super) fn percent(level: f64) -> f64 {
-    let rounded = (level * 1e6).round() / 1e4;
-    if rounded < 100.0 { rounded } else { (level * 1e14).round() / 1e12 }
+/// A level in percent, to four decimals; nearer to none or all as many as it takes to tell it from these.
+pub(crate) fn percent(level: f64) -> f64 {
+    part_of(100.0, level, 4).parse().unwrap_or(100.0 * level)
+}
+
+/// A part of `all` with so many decimals, or with as many more as it takes to tell it from nothing and from all.
+pub(super) fn part_of(all: f64, part: f64, decimals: usize) -> String {
+    /// Of a double there are no more.
+    const MOST: usize = 17;
+    let text = |decimals: usize| format!("{:.decimals$}", all * part);
+    let between = |text: &String| text.parse().is_ok_and(|shown: f64| 0.0 < shown && shown < all);
+    (decimals..=MOST).map(text).find(between).unwrap_or_else(|| text(decimals))
 }
 
 fn figure_columns(name: String, level: f64, several: bool) -> [String; 4] {

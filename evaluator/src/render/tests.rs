@@ -164,6 +164,95 @@ fn several_figures_stand_side_by_side_or_are_left_out() {
     assert!(wide.lines().count() == 3 && wide.contains("± s.e."), "{wide}");
 }
 
+/// What says how good a figure is goes before it does, and is named among what is not shown.
+#[test]
+fn classes_stand_with_their_figures() {
+    let names = ["x", "y", "z"];
+    let beside = |name: &str| {
+        [
+            column(name, ColumnKind::Figure),
+            column(&format!("{name}_cv"), ColumnKind::Number),
+            column(&format!("{name}_reliability"), ColumnKind::Text),
+        ]
+    };
+    let cells = || [figure(20.0, 1.5), ResultCell::Number(7.5), label("A")];
+    let result = ResultTable {
+        columns: [column("sex", ColumnKind::Text)]
+            .into_iter()
+            .chain(names.into_iter().flat_map(beside))
+            .collect(),
+        rows: vec![[label("F")].into_iter().chain(names.into_iter().flat_map(|_| cells())).collect()],
+        level: 0.95,
+        ..ResultTable::default()
+    };
+    for width in 25..160 {
+        let text = table_within(&result, width);
+        let head: Vec<&str> = text.lines().next().unwrap_or_default().split_whitespace().collect();
+        for name in names {
+            let beside = head.iter().any(|h| h.starts_with(&format!("{name}_")));
+            assert!(head.contains(&name) || !beside, "{width}: {text}");
+        }
+    }
+    let text = table_within(&result, 80).replace('\n', " ");
+    assert!(text.contains("for want of room: standard errors, z, z_cv, z_reliability. A wider"), "{text}");
+    // A label of that name is a label.
+    let mut labels = result.clone();
+    labels.columns[3].name = "place".into();
+    let text = table_within(&labels, 40);
+    assert!(text.lines().next().is_some_and(|l| l.contains("place")), "{text}");
+}
+
+/// Levels that are nearly none or all are not shown as these.
+#[test]
+fn levels_are_never_rounded_to_all() {
+    let shown = |level: f64| format!("{} %", super::percent(level));
+    for (level, text) in [
+        (0.95, "95 %"),
+        (0.9995, "99.95 %"),
+        (0.123_456_78, "12.3457 %"),
+        (0.999_999_999_9, "99.99999999 %"),
+        (0.000_000_1, "0.00001 %"),
+        (1.0 - f64::EPSILON / 2.0, "99.99999999999999 %"),
+    ] {
+        assert_eq!(shown(level), text);
+    }
+    let together = Together {
+        intervals: 4,
+        each: 0.999_999_999_975,
+        max_z: None,
+        ratios: false,
+        steps: false,
+        refused: None,
+    };
+    assert!(together.note(0.999_999_999_9).contains("each alone with 0.99999999998)"));
+    let max_z = Some(crate::joint::MaxZ { critical: 5.0, draws: 50_000, covered: 0.999_98 });
+    let note = Together { max_z, ..together }.note(0.9999);
+    assert!(note.contains(" 99.998 % of"), "{note}");
+}
+
+/// Rows are counted, of which a unit may have several.
+#[test]
+fn what_is_left_out_are_rows() {
+    let left = |units| Caveat::LeftOut {
+        figure: None,
+        fate: crate::sql::Fate::Unmet,
+        level: "age".into(),
+        categories: vec!["na".into()],
+        within: None,
+        units,
+        period: None,
+    };
+    let three = ResultFigure { estimate: 3.0, std_error: 0.1, low: 3.0, high: 3.0 };
+    assert_eq!(
+        left(Some(three)).text(0.95),
+        "WHERE: leaves out 3.00 (95 %: 3.00 to 3.00) rows whose age is na: no number to compare."
+    );
+    assert_eq!(
+        left(None).text(0.95),
+        "WHERE: leaves out rows (how many, this release does not tell) whose age is na: no number to compare."
+    );
+}
+
 #[test]
 fn csv_keeps_every_digit() {
     let mut result = small();

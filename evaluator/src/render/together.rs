@@ -1,5 +1,6 @@
 //! How the intervals of one answer were made to cover all together.
 
+use super::table::part_of;
 use crate::joint::MaxZ;
 use serde::{Deserialize, Serialize};
 
@@ -24,17 +25,17 @@ impl Together {
     /// For people: how the intervals were found.
     pub(crate) fn note(&self, level: f64) -> String {
         let all = format!("All {} intervals together cover with probability {level}", self.intervals);
-        let each = format!("each alone with {:.6}", self.each);
+        let each = format!("each alone with {}", part_of(1.0, self.each, 6));
         match &self.max_z {
             Some(z) => {
                 let of = if self.ratios { "each linear figure's reaches" } else { "each reaches" };
                 let rest = if self.ratios { format!(" Ratios: Bonferroni, {each}.") } else { String::new() };
                 format!(
-                    "{all}: {of} {:.4} standard errors, by {} simulations of the largest error (fixed seed). {:.2} % of \
+                    "{all}: {of} {:.4} standard errors, by {} simulations of the largest error (fixed seed). {} % of \
                      them lie within: above the level by what a simulation may err (confidence 99.9 %){}.{rest}",
                     z.critical,
                     z.draws,
-                    100.0 * z.covered,
+                    part_of(100.0, z.covered, 2),
                     if self.steps { " and by the steps of whole-number noise" } else { "" }
                 )
             }

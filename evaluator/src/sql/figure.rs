@@ -40,9 +40,9 @@ struct Argument {
     present: Filter,
     /// Where the number is an amount, of which `value` and `present` know nothing: for each amount its cells.
     amounts: Vec<(Arc<Quantity>, Filter)>,
-    /// A category that stands for several numbers, with what to say of it. Its value is NaN: it matters only
-    /// if such cells are not excluded.
-    unclear: Option<String>,
+    /// For each level that is added up the cells in which it stands for several numbers. Their value is NaN: it matters only if
+    /// such cells are not excluded.
+    unclear: Vec<(Column, Filter)>,
     /// For each level that is added up the cells in which it has no number. NULL that a CASE asks for is not
     /// among them: that is the query's own choice.
     unknown: Vec<(Column, Filter)>,
@@ -52,7 +52,7 @@ struct Argument {
 
 /// What there is, for those who know it by another name.
 pub(super) const QUANTILES: &str = "possible are MEDIAN(age) and QUANTILE(age, 0.9), of a dimension whose categories are numbers, or bands that do not overlap";
-const POSSIBLE: &str = "possible are COUNT(*), SUM, AVG, VARIANCE and STDDEV of an amount, a numeric dimension or a CASE, and + - * / of them";
+const POSSIBLE: &str = "possible are COUNT(*), SUM, AVG, VARIANCE and STDDEV of an amount, a numeric dimension or a CASE, and + - * / of them; and as columns of their own MEDIAN, QUANTILE, RANK and ROUND";
 
 impl Figures<'_> {
     /// A column of SELECT, or what rows are put in order by. Squares of figures, and of their errors, are to be numbers: so what they are multiplied
@@ -322,18 +322,46 @@ impl Figures<'_> {
             self.pass_over(*column, Fate::NotAdded, units);
         }
         self.open(&argument, &rows, expr)?;
-        match argument.unclear {
-            Some(unclear) if filter.weights.iter().any(|w| w.is_nan()) => {
-                Err(SqlError::new(unclear).at(expr.span()).help(format!(
-                    "{} needs one number for each category: leave such categories out with WHERE, or count instead",
-                    function.name
-                )))
+        for (column, several) in &argument.unclear {
+            let units = rows.and(several).map_err(|e| SqlError::from(e).at(expr.span()))?;
+            if !units.is_nothing() {
+                return Err(self.no_number(function, *column, &units).at(expr.span()));
             }
-            _ if filter.weights.iter().any(|w| !w.is_finite()) => {
-                Err(SqlError::new("this number is too large").at(expr.span()))
-            }
-            _ => Added::within(&rows, filter, argument.amounts).map_err(|e| e.at(expr.span())),
         }
+        match filter.weights.iter().any(|w| !w.is_finite()) {
+            true => Err(SqlError::new("this number is too large").at(expr.span())),
+            false => Added::within(&rows, filter, argument.amounts).map_err(|e| e.at(expr.span())),
+        }
+    }
+
+    /// Why the categories that these units are in cannot be added up, and what can be done instead.
+    fn no_number(&self, function: &Function, column: Column, units: &Filter) -> SqlError {
+        let (level, name) = (self.names.level(column), self.names.name(column));
+        let met = self.met(column, units);
+        let several = (0..level.len()).find(|&node| met[node] && level.number(node) == Number::Several);
+        let label = several.and_then(|node| level.labels.get(node)).map_or("", String::as_str);
+        let has_numbers = (0..level.len()).any(|node| matches!(level.number(node), Number::One(_)));
+        let instead = match level.in_order().filter(|_| self.names.weight().is_none()) {
+            _ if has_numbers => "leave such categories out with WHERE, or count instead".to_owned(),
+            Some(_) => format!("no category of {name} is one; count instead, or select MEDIAN({name})"),
+            None => format!("no category of {name} is one; count instead"),
+        };
+        SqlError::new(format!("{name} {label} stands for more than one number"))
+            .help(format!("{} needs one number for each category: {instead}", function.name))
+    }
+
+    /// The categories of a level that any of these units are in.
+    fn met(&self, column: Column, units: &Filter) -> Vec<bool> {
+        let (dimension, level) = (&self.names.cube.dimensions[column.dim], self.names.level(column));
+        // Of a class without weight there are none: WHERE leaves out those categories, too.
+        let weighs: Option<Vec<bool>> = units.classes(column.dim).map(|c| units.weighing(c));
+        let mut met = vec![false; level.len()];
+        let up = dimension.ancestors(dimension.finest(), column.level);
+        for (finest, &node) in up.iter().enumerate() {
+            let class = units.classes(column.dim).and_then(|c| c.class_of.get(finest));
+            met[node as usize] |= weighs.as_ref().zip(class).is_none_or(|(w, &c)| w[c as usize]);
+        }
+        met
     }
 
     /// Remembers what becomes of units without a number, if there are any.
@@ -341,18 +369,14 @@ impl Figures<'_> {
         if units.is_nothing() {
             return;
         }
-        let (dimension, level) = (&self.names.cube.dimensions[column.dim], self.names.level(column));
-        // Of a class without weight nothing is passed over: WHERE leaves out those categories, too.
-        let weighs: Option<Vec<bool>> = units.classes(column.dim).map(|c| units.weighing(c));
-        let unknown = self.names.incomparable(column);
-        let mut passed = vec![false; level.len()];
-        let up = dimension.ancestors(dimension.finest(), column.level);
-        for (finest, &node) in up.iter().enumerate() {
-            let class = units.classes(column.dim).and_then(|c| c.class_of.get(finest));
-            let weighs = weighs.as_ref().zip(class).is_none_or(|(w, &c)| w[c as usize]);
-            passed[node as usize] |= weighs && unknown[node as usize];
-        }
-        let categories = level.labels.iter().zip(&passed).filter(|(_, p)| **p).map(|(l, _)| l.clone());
+        let level = self.names.level(column);
+        let (met, unknown) = (self.met(column, &units), self.names.incomparable(column));
+        let passed = level
+            .labels
+            .iter()
+            .zip(met.iter().zip(&unknown))
+            .filter(|(_, (met, unknown))| **met && **unknown);
+        let categories = passed.map(|(label, _)| label.clone());
         let left_out = LeftOut {
             column: None,
             fate,
@@ -384,7 +408,7 @@ impl Figures<'_> {
                     "the release does not say which category of {name} stands for a missing value"
                 ))
                 .at(argument.span())
-                .help("COUNT(*) counts units; leave categories out with WHERE")
+                .help("COUNT(*) counts rows; leave categories out with WHERE")
             })?;
             let rows = rows.and(&present).map_err(|e| SqlError::from(e).at(argument.span()))?;
             return Ok(Added { rows, amounts: Vec::new() });
@@ -451,14 +475,13 @@ impl Figures<'_> {
         if !level.is_numeric() {
             return Err(SqlError::new(format!("{name} has no numbers")).at(column.span).help(POSSIBLE));
         }
-        let mut unclear = None;
+        let mut several = false;
         let numbers: Vec<Option<f64>> = (0..level.len())
             .map(|node| match level.number(node) {
                 Number::One(number) => Some(number),
                 Number::Unknown => None,
                 Number::Several => {
-                    let label = &level.labels[node];
-                    unclear.get_or_insert_with(|| format!("{name} {label} stands for more than one number"));
+                    several = true;
                     Some(f64::NAN)
                 }
             })
@@ -473,6 +496,11 @@ impl Figures<'_> {
         let present: Vec<bool> = of_finest.iter().map(Option::is_some).collect();
         let present = Filter::nodes(column.dim, &present);
         let unknown = vec![(column, present.clone().complement())];
+        let mut unclear = Vec::new();
+        if several {
+            let is_nan: Vec<bool> = values.iter().map(|v| v.is_nan()).collect();
+            unclear.push((column, Filter::nodes(column.dim, &is_nan)));
+        }
         Ok(Argument {
             value: Filter::values(column.dim, &values),
             present,
@@ -504,7 +532,7 @@ impl Argument {
             value: Filter::constant(0.0),
             present: Filter::constant(0.0),
             amounts: Vec::new(),
-            unclear: None,
+            unclear: Vec::new(),
             unknown: Vec::new(),
             undecided: Vec::new(),
         }
@@ -514,7 +542,7 @@ impl Argument {
     fn unless(self, truth: &Truth, then: Argument) -> Result<Argument, SqlError> {
         let condition = &truth.holds;
         let otherwise = condition.clone().complement();
-        let (mut unknown, mut undecided) = (Vec::new(), Vec::new());
+        let (mut unknown, mut unclear, mut undecided) = (Vec::new(), Vec::new(), Vec::new());
         let mut amounts: Vec<(Arc<Quantity>, Filter)> = Vec::new();
         for Undecided { column, units, counted } in truth.undecided()? {
             if counted {
@@ -528,6 +556,9 @@ impl Argument {
         for (part, of) in [(condition, &then), (&otherwise, &self)] {
             for (column, cells) in &of.unknown {
                 unknown.push((*column, part.and(cells)?));
+            }
+            for (column, cells) in &of.unclear {
+                unclear.push((*column, part.and(cells)?));
             }
             for (quantity, cells) in &of.amounts {
                 let cells = part.and(cells)?;
@@ -544,7 +575,7 @@ impl Argument {
             value: condition.and(&then.value)?.plus(&otherwise.and(&self.value)?)?,
             present: condition.and(&then.present)?.plus(&otherwise.and(&self.present)?)?,
             amounts,
-            unclear: then.unclear.or(self.unclear),
+            unclear,
             unknown,
             undecided,
         })

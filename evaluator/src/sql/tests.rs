@@ -835,6 +835,40 @@ fn top_coded_categories_can_be_left_out_of_a_sum() {
     assert_eq!(error.message, "age 29 stands for more than one number");
 }
 
+/// What is left out is not what stands in the way, and leaving out is no way where no category has one number.
+#[test]
+fn categories_that_stand_in_the_way_are_named() {
+    let mut cube = town();
+    for (node, own) in (5..).zip(&mut cube.dimensions[1].levels[2].bounds[5..8]) {
+        *own = Some(Bounds { lo: f64::from(node), hi: f64::from(node) + 0.5, closed: true });
+    }
+    let refused = |text: &str| {
+        let error = Query::parse(text, &cube).expect_err(text);
+        (error.message, error.help.unwrap_or_default())
+    };
+    let leave = "needs one number for each category: leave such categories out with WHERE, or count instead";
+    for (condition, label) in [
+        ("TRUE", "5"),
+        ("age <> 5", "6"),
+        ("age NOT IN (5, 6) OR sex = 'F' AND age <> 5", "6"),
+        ("age IN (1, 7)", "7"),
+    ] {
+        let (message, help) = refused(&format!("SELECT AVG(age) FROM t WHERE {condition}"));
+        assert_eq!(message, format!("age {label} stands for more than one number"), "{condition}");
+        assert_eq!(help, format!("AVG {leave}"), "{condition}");
+    }
+    assert!(Query::parse("SELECT AVG(age) FROM t WHERE age NOT IN (5, 6, 7)", &cube).is_ok());
+    let two = "SELECT SUM(CASE WHEN sex = 'F' THEN age.band ELSE \"income>50K\" END) FROM t";
+    for (condition, named) in [
+        ("sex = 'F' AND age.band <> '0-4'", "age.band 5-9"),
+        ("sex = 'M' AND \"income>50K\" <> '0-10'", "income>50K 10-20"),
+    ] {
+        let (message, help) = refused(&format!("{two} WHERE {condition}"));
+        assert_eq!(message, format!("{named} stands for more than one number"));
+        assert!(help.contains("is one; count instead") && !help.contains("leave"), "{help}");
+    }
+}
+
 #[test]
 fn shares_of_totals() {
     let query = parse(
@@ -937,7 +971,7 @@ fn levels_of_halves_are_not_offered() {
 
 #[test]
 fn refused_figures() {
-    let possible = "possible are COUNT(*), SUM, AVG, VARIANCE and STDDEV of an amount, a numeric dimension or a CASE, and + - * / of them";
+    let possible = "possible are COUNT(*), SUM, AVG, VARIANCE and STDDEV of an amount, a numeric dimension or a CASE, and + - * / of them; and as columns of their own MEDIAN, QUANTILE, RANK and ROUND";
     for (column, message, help) in [
         ("COUNT(DISTINCT sex)", "COUNT with DISTINCT or ALL cannot be asked of a release", possible),
         (
@@ -946,6 +980,7 @@ fn refused_figures() {
             "select it as a column of its own: possible are MEDIAN(age) and QUANTILE(age, 0.9), of a dimension whose categories are numbers, or bands that do not overlap",
         ),
         ("SKEWNESS(age)", "the function SKEWNESS cannot be asked of a release", possible),
+        ("MAX(age)", "the function MAX cannot be asked of a release", possible),
         ("SUM(sex)", "sex has no numbers", possible),
         ("SUM(2 * age)", "an expression with * cannot be added up", "write 2 * SUM(age)"),
         ("SUM(age / 2)", "an expression with / cannot be added up", "write SUM(age) / 2"),
@@ -955,12 +990,12 @@ fn refused_figures() {
         (
             "COUNT(age)",
             "the release does not say which category of age stands for a missing value",
-            "COUNT(*) counts units; leave categories out with WHERE",
+            "COUNT(*) counts rows; leave categories out with WHERE",
         ),
         (
             "SUM(age.band)",
             "age.band 0-4 stands for more than one number",
-            "SUM needs one number for each category: leave such categories out with WHERE, or count instead",
+            "SUM needs one number for each category: no category of age.band is one; count instead, or select MEDIAN(age.band)",
         ),
         (
             "SUM(COUNT(*))",

@@ -34,7 +34,7 @@ const SAMPLED: f64 = 1e-9;
 /// How many kinds of noises are tried for what is left out.
 const MOST_TURNS: usize = 16;
 /// Of noise with less than this s² the weights half a step away are lost: it hides nothing (ρ is above 512), and nothing is said of it.
-const FAINT: f64 = 1.0 / 1024.0;
+pub(super) const FAINT: f64 = 1.0 / 1024.0;
 /// So many values are added up within [`rounding`].
 const FEW: f64 = 256.0;
 

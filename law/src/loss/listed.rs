@@ -4,6 +4,7 @@
 //! listed, and `E[(1 − e^{x−X−Y})₊]` is one walk along both. All that is added up is positive. What is cut off as too improbable counts
 //! as if there the loss had no bound.
 
+use super::inverted::FAINT;
 use super::{Delta, Loss, Part, bounded};
 
 /// The most values of a half, and of one lattice.
@@ -12,6 +13,9 @@ const MOST: usize = 1 << 16;
 const CUT: f64 = 1e-14;
 /// Four units in the last place.
 const UNIT: f64 = 1.0 / (1u64 << 50) as f64;
+/// Up to here exponentials of values are numbers; and up to here differences of values have enough digits.
+const NEAR: f64 = 600.0;
+const FARTHEST: f64 = 1e5;
 /// A mass of which so many terms were added up is within what its factors' errors have beside them.
 const FEW: f64 = 1024.0;
 
@@ -54,14 +58,19 @@ pub(super) fn delta(loss: &Loss, epsilon: f64, above: f64, products: usize) -> O
     let range = reach(&first) + reach(&second);
     // Values and x are sums of a few products each: a hair further down they are on the safe side.
     let size = epsilon.abs() + loss.rho() + range;
-    if !(size < 600.0) {
+    let far = size >= NEAR;
+    // Of noise so faint nothing is said by inversion either.
+    if !(size < FARTHEST) || far && loss.parts.iter().any(|p| p.variance < FAINT) {
         return None;
     }
     let hair = UNIT * 16.0 * (size + loss.rho() * loss.parts.len() as f64);
-    let (sum, beyond) = walk(&first, &second, epsilon - loss.rho() - hair);
+    let x = epsilon - loss.rho() - hair;
+    let (sum, beyond) = if far { walk_far(&first, &second, x) } else { walk(&first, &second, x) };
     // A mass is a product of as many factors as there are noises, each an exponential, added up as often as there are terms.
     let relative = UNIT * (64.0 * noises + size * 64.0 + 256.0 + 0.125 * (terms - FEW).max(0.0));
-    let error = relative * sum + UNIT * (first.len() + second.len() + 64) as f64 * beyond;
+    // Differences of what lies far apart are rounded, too: all of them together by no more than what they add up to.
+    let rounded = if far { size } else { 0.0 };
+    let error = relative * sum + UNIT * ((first.len() + second.len() + 64) as f64 + rounded) * beyond;
     let lost = lost * (1.0 + 1e-9);
     Some(bounded(sum + error + lost, 2.0 * error + lost + 2.0 * hair * beyond))
 }
@@ -80,6 +89,28 @@ fn walk(first: &[(f64, f64)], second: &[(f64, f64)], x: f64) -> (f64, f64) {
             at -= 1;
         }
         sum += p * (above - libm::exp(from) * weighed).max(0.0);
+        beyond += p * above;
+    }
+    (sum, beyond)
+}
+
+/// The same where exponentials of values alone would be too large: only those of differences are taken, from each value of the first to the next.
+fn walk_far(first: &[(f64, f64)], second: &[(f64, f64)], x: f64) -> (f64, f64) {
+    let mut at = second.len();
+    // Their mass, and Σ p e^{from − y}: each of these is at most 1, and none grows on the way.
+    let (mut above, mut weighed) = (0.0, 0.0);
+    let (mut sum, mut beyond) = (0.0, 0.0);
+    let mut before = None;
+    for (value, p) in first {
+        let from = x - value;
+        weighed *= before.map_or(1.0, |before: f64| libm::exp(from - before));
+        before = Some(from);
+        while let Some((y, q)) = at.checked_sub(1).and_then(|i| second.get(i)).filter(|y| y.0 > from) {
+            above += q;
+            weighed += q * libm::exp(from - y);
+            at -= 1;
+        }
+        sum += p * (above - weighed).max(0.0);
         beyond += p * above;
     }
     (sum, beyond)

@@ -20,7 +20,7 @@ use crate::sql::Query;
 use std::sync::Arc;
 
 /// So often the budget is halved in search of one that is too small.
-const HALVINGS: u32 = 24;
+const HALVINGS: u32 = 80;
 /// And so often the step between that and one that is enough.
 const STEPS: u32 = 6;
 

@@ -39,6 +39,9 @@ pub(super) enum Format {
 
 /// The structure of tables in SDMX.
 const STRUCTURE: &str = "structure.xml";
+/// Of a release whose spec asked questions instead of tables.
+const NO_TABLES: &str = "this release has no table: the figures of questions were measured instead. Ask those with margins query; margins inspect FILE --spec \
+                         shows them";
 /// The most cells that are held at once of a table that is written part by part.
 const PART: usize = 1 << 18;
 /// The description that repositories read.
@@ -163,6 +166,9 @@ pub(super) fn run(args: &Args, format: Format, answers: &Answers, watch: &Watch)
         Some(names) => vec![super::table(cube, names)?],
         None => summed.tables(),
     };
+    if tables.is_empty() {
+        return Err(Failure::Message(NO_TABLES.into()));
+    }
     // JSON-stat lists all cells at once.
     let most = if format == Format::JsonStat { usize::MAX } else { PART };
     if format == Format::JsonStat {

@@ -41,7 +41,7 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     /// The release
     file: PathBuf,
-    /// The table's dimensions and levels, separated by commas; `total` for the table without any
+    /// The table's dimensions and levels, separated by commas (a name that has one stands in double quotes, as in queries); `total` for the table without any
     #[arg(long, value_name = "NAMES", required_unless_present_any = ["all", "registry"])]
     table: Option<String>,
     /// Export every table that the spec asked for
@@ -268,22 +268,48 @@ fn reliable(result: &mut ResultTable, cuts: &Cuts) {
     result.notes.push(cuts.note());
 }
 
+/// The level, or the finest of the dimension, that is called so.
+fn named(cube: &Cube, name: &str) -> Option<Level> {
+    cube.dimensions.iter().enumerate().find_map(|(d, dimension)| {
+        if dimension.name == name {
+            return Some(Level::new(d, dimension.finest()));
+        }
+        (1..dimension.levels.len()).map(|l| Level::new(d, l)).find(|&level| cube.level_name(level) == name)
+    })
+}
+
+/// What stands between the commas of a list. In double quotes a comma is part of a name, and two quotes are one, as in queries; where quotes do not end they are part of names.
+fn listed(names: &str) -> Vec<String> {
+    if !names.matches('"').count().is_multiple_of(2) {
+        return names.split(',').map(str::to_owned).collect();
+    }
+    let (mut all, mut inside) = (vec![String::new()], false);
+    let mut left = names.chars().peekable();
+    while let Some(c) = left.next() {
+        match c {
+            '"' if inside && left.next_if_eq(&'"').is_some() => {
+                all.last_mut().into_iter().for_each(|n| n.push('"'))
+            }
+            '"' => inside = !inside,
+            ',' if !inside => all.push(String::new()),
+            c => all.last_mut().into_iter().for_each(|n| n.push(c)),
+        }
+    }
+    all
+}
+
 /// The levels named by `sex,age.band`.
 pub fn table(cube: &Cube, names: &str) -> Result<Vec<Level>, Failure> {
     let mut out: Vec<Level> = Vec::new();
     if names.trim() == "total" {
         return Ok(out);
     }
-    for name in names.split(',').map(str::trim) {
-        let found = cube.dimensions.iter().enumerate().find_map(|(d, dimension)| {
-            let levels = 1..dimension.levels.len();
-            let mut all = levels.map(|l| Level::new(d, l));
-            if dimension.name == name {
-                return Some(Level::new(d, dimension.finest()));
-            }
-            all.find(|&level| cube.level_name(level) == name)
-        });
-        let Some(level) = found else {
+    if let Some(whole) = named(cube, names.trim()) {
+        return Ok(vec![whole]);
+    }
+    for name in listed(names) {
+        let name = name.trim();
+        let Some(level) = named(cube, name) else {
             let known: Vec<&str> = cube.dimensions.iter().map(|d| d.name.as_str()).collect();
             return Err(Failure::Message(format!(
                 "no dimension or level is called `{name}`; there is {}",
@@ -329,4 +355,34 @@ fn labels(cube: &Cube, group_by: &[Level], level: f64) -> ResultTable {
     });
     let rows = rows.collect();
     ResultTable::new(group_by.iter().map(column).collect(), rows, level)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cube::Dimension;
+
+    /// A name may have commas, quotes and blanks: alone it is meant as it stands, and in a list it stands in quotes.
+    #[test]
+    fn names_with_commas_are_tables() {
+        let names = ["a,b", "a", "b", "say \"x\"", "odd\""];
+        let dimensions = names.map(|name| Dimension::plain(name, vec!["x".into(), "y".into()])).to_vec();
+        let cube = Cube { dimensions };
+        let read = |text: &str| -> Vec<usize> {
+            table(&cube, text).ok().unwrap().iter().map(|level| level.dimension).collect()
+        };
+        for (text, levels) in [
+            ("a,b", vec![0]),
+            ("\"a,b\"", vec![0]),
+            ("\"a\", b", vec![1, 2]),
+            ("b,\"a,b\", a", vec![2, 0, 1]),
+            ("\"say \"\"x\"\"\",a", vec![3, 1]),
+            ("say \"x\"", vec![3]),
+            ("odd\",a", vec![4, 1]),
+            ("total", vec![]),
+        ] {
+            assert_eq!(read(text), levels, "{text}");
+        }
+        assert!(table(&cube, "a,\"c,d\"").is_err() && table(&cube, "").is_err());
+    }
 }

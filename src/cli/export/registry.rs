@@ -4,7 +4,7 @@
 //! its `schemas/deployments-schema.yaml`. What the release proves is filled in, what its signer claims is said to be their claim, and what
 //! no file can know says [`OPEN`]: the registry's own checks refuse an entry while a required word of a list says that.
 
-use super::super::{Failure, Outcome, output};
+use super::super::{Failure, Outcome, output, verify};
 use crate::answer::Answers;
 use crate::answer::keys::Questions;
 use crate::audit;
@@ -24,7 +24,7 @@ const LEVEL: f64 = 0.95;
 
 /// Prints the entry of a release that verifies.
 pub(super) fn run(file: &Path) -> Outcome {
-    let release = Release::open(file).map_err(|e| output::about(file, &e))?;
+    let release = verify::opened(file)?;
     let report = audit::audit(&release, None)?;
     if !report.passed() {
         output::print(&report.to_text(&output::path(file)))?;

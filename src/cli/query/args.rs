@@ -83,7 +83,7 @@ pub struct Args {
     /// the spec names others)
     #[arg(long)]
     reliability: bool,
-    /// Refuse SUM, AVG and comparisons that meet categories without a number, instead of noting how many units they leave out
+    /// Refuse SUM, AVG and comparisons that meet categories without a number, instead of noting how many rows they leave out
     #[arg(long)]
     complete: bool,
     /// For sketches: use the mean of the rows, with Chebyshev's interval, instead of the median
@@ -98,7 +98,7 @@ pub struct Args {
     /// Print CSV
     #[arg(long, conflicts_with_all = ["json", "jsonl"])]
     pub(super) csv: bool,
-    /// Print JSON
+    /// Print JSON; a batch as one array
     #[arg(long)]
     pub(super) json: bool,
     /// Print a batch as JSON, one answer per line

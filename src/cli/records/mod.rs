@@ -10,7 +10,7 @@ use super::output::{Written, cannot_write as cannot};
 use super::{Failure, Outcome, output};
 use crate::answer::Several;
 use crate::records::{self, Options, Records};
-use crate::release::Release;
+use crate::release::{Kind, Release};
 use crate::watch::Watch;
 pub(super) use beside::{Print, one, refuse, same};
 use std::io::{ErrorKind, Write};
@@ -84,6 +84,13 @@ pub(super) fn run(args: &Args, watch: &Watch) -> Outcome {
     look(&args.out, format, args.replace)?;
     let package = package::Package::beside(&args.out)?;
     let several = open(&args.files, watch)?;
+    let own = several.releases().iter().map(|r| r.release());
+    if own.flat_map(|r| args.files.iter().map(move |file| (r, file))).any(|(r, f)| is_data(r, f, &args.out)) {
+        return Err(cannot(
+            &args.out,
+            &"a release was made from it, as its spec says, and it is not replaced: give another name",
+        ));
+    }
     let options =
         Options { rows: args.rows, seed: args.seed, threads: args.threads.map_or(0, |n| n as usize) };
     let made = records::records(&several, &options, watch)?;
@@ -138,6 +145,18 @@ fn look(path: &Path, format: Format, replace: bool) -> Outcome {
 
 fn exists(path: &Path) -> Failure {
     cannot(path, &"it exists, and nothing is replaced without --replace")
+}
+
+/// Whether a file holds the rows that a release was made from. Its spec names them from the folder where it stood, which nobody told: looked at are this folder,
+/// that of the release, and the one above, where specs are beside `out`.
+fn is_data(release: &Release, file: &Path, out: &Path) -> bool {
+    let text = release.section(Kind::Spec, 0).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let written: toml::Table = text.unwrap_or_default().parse().unwrap_or_default();
+    let path = written.get("data").and_then(|data| data.get("path")).and_then(|path| path.as_str());
+    let (Some(path), Ok(out)) = (path, out.canonicalize()) else { return false };
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let stood = [PathBuf::new(), folder.to_owned(), folder.join("..")];
+    stood.iter().any(|from| from.join(path).canonicalize().is_ok_and(|data| data == out))
 }
 
 /// Gives a file its name.

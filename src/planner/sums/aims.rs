@@ -98,12 +98,6 @@ fn needs_rows(quantity: &Quantity) -> bool {
     quantity.missing != NoValue::Skip && quantity.needs_count()
 }
 
-/// A weight. It may be far smaller than any scale of noise: bounds that are near each other and far from 0 make it so, whatever a spec says.
-fn weight(of: f64) -> Option<Rational> {
-    const FINE: u128 = 1 << 64;
-    round::up(of).or_else(|| round::up(of * FINE as f64)?.checked_div(Rational::whole(FINE)))
-}
-
 /// A normal error's margin of this variance.
 fn target_of(variance: f64, level: Rational) -> Option<Target> {
     let unit = Target { margin: Rational::ONE, level };
@@ -164,7 +158,7 @@ pub(super) fn aim(request: &Request, tails: &Tails, part: &mut Part, counted: &[
                 *part.request.targets.get_mut(at)? = Some(target_of(wanted.recip(), level)?);
                 part.request.tails.iter_mut().skip(at).take(1).for_each(|tail| *tail = 1.0);
             }
-            None if worst && of_sums => part.request.workload.get_mut(at)?.weight = weight(wanted)?,
+            None if worst && of_sums => part.request.workload.get_mut(at)?.weight = round::up_small(wanted)?,
             _ => {}
         }
     }

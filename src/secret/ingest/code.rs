@@ -24,7 +24,8 @@ use zeroize::Zeroizing;
 /// * Where any text is possible, every cell is taken as it is, an empty one too, and becomes 64 bits of a hash.
 /// * An empty cell goes to `missing`, never to `other`; without `missing` it must be a label itself.
 /// * Text that is not in the domain, or is no number where one is due, goes to `other`. Bytes that are not
-///   UTF-8 are an error in any case: the file has another encoding than was thought.
+///   UTF-8 are an error in any case: the file has another encoding than was thought. So is a time with an offset where days
+///   may have a time: nobody has said which day counts, and all rows would go to `other` unseen.
 pub(super) struct Coder<'s> {
     domain: Domain<'s>,
     missing: Option<u32>,
@@ -328,10 +329,7 @@ impl<'s> Coder<'s> {
                 let ends = edges.first().zip(edges.last()).filter(|_| self.taken.clamp);
                 written.and_then(|v| bin(edges, ends.map_or(v, |(lo, hi)| v.clamp(*lo, *hi))))
             }
-            Domain::Dates { first, last } => {
-                let fault = if self.taken.format.is_some() { Fault::NotOfFormat } else { Fault::NotDate };
-                self.day(cell).ok_or(fault).and_then(|day| in_range(first, last, day))
-            }
+            Domain::Dates { first, last } => self.day(cell).and_then(|day| in_range(first, last, day)),
             Domain::Text | Domain::Factor(_) | Domain::Weight(_) => Err(Fault::Outside), // never: they have no node
         };
         found.or_else(|fault| self.stray(cell, fault))
@@ -353,13 +351,18 @@ impl<'s> Coder<'s> {
     }
 
     /// The day of a cell.
-    fn day(&self, cell: &[u8]) -> Option<i64> {
+    fn day(&self, cell: &[u8]) -> Result<i64, Fault> {
+        let fault = if self.taken.format.is_some() { Fault::NotOfFormat } else { Fault::NotDate };
         let blank = cell.iter().position(|b| matches!(b, b' ' | b'T')).filter(|_| self.taken.time);
-        let (day, time) = cell.split_at_checked(blank.unwrap_or(cell.len()))?;
-        clock(time)?;
-        match &self.taken.format {
+        let (day, time) = cell.split_at_checked(blank.unwrap_or(cell.len())).ok_or(fault)?;
+        let day = match &self.taken.format {
             None => calendar::read(day),
             Some(format) => format.read(day),
+        };
+        match (day, clock(time)) {
+            (Some(day), Some(_)) => Ok(day),
+            (Some(_), None) if has_offset(time) => Err(Fault::Offset),
+            _ => Err(fault),
         }
     }
 
@@ -372,8 +375,19 @@ impl<'s> Coder<'s> {
         if std::str::from_utf8(cell).is_err() {
             return Err(Fault::NotUtf8);
         }
-        self.other.ok_or(fault)
+        match fault {
+            Fault::Offset => Err(fault),
+            fault => self.other.ok_or(fault),
+        }
     }
+}
+
+/// Whether a time of day has an offset from UTC behind it, such as `+02:00`.
+fn has_offset(time: &[u8]) -> bool {
+    let sign = time.iter().rposition(|b| matches!(b, b'+' | b'-'));
+    let Some((before, offset)) = sign.and_then(|at| time.split_at_checked(at)) else { return false };
+    let digits = offset.iter().skip(1).all(|b| b.is_ascii_digit() || *b == b':');
+    digits && offset.len() > 2 && clock(before.trim_ascii_end()).is_some()
 }
 
 fn label(labels: &HashMap<String, u32>, cell: &[u8]) -> Result<u32, Fault> {

@@ -338,6 +338,11 @@ pub enum Fault {
     /// No day of the calendar, written as the dimension says.
     #[error("the value is not a day as `format` says, and the dimension has no `other`")]
     NotOfFormat,
+    /// A time with an offset from UTC: a mistake of how days are written, whatever other values there may be.
+    #[error(
+        "the value is a time with an offset from UTC such as +02:00, so which day it means is not known: write the day, or the time without an offset"
+    )]
+    Offset,
     /// Bytes that are no text.
     #[error("the cell is not valid UTF-8")]
     NotUtf8,

@@ -346,6 +346,21 @@ fn days_of_other_ways() {
     ] {
         assert_eq!(one(&days(format, time), cell), node, "{format:?} {cell}");
     }
+    // A time with an offset is no value outside the list: it stops a run even where those have a category.
+    for cell in [
+        "2024-02-29 12:00+02:00",
+        "2024-02-29T12:00:00.5-0500",
+        "2024-02-29 12:00:00 +01",
+        "2024-02-29 23:59:59-11:30",
+    ] {
+        let said = "row 1 (line 2), column \"d\": the value is a time with an offset from UTC such as +02:00, so which day it means is not known: \
+            write the day, or the time without an offset";
+        bad(&days(None, true), format!("d,x\n{cell},y\n"), cell, said);
+    }
+    for cell in ["MARS 12:00+02:00", "2024-02-30 12:00+02:00", "2024-02-29 12:00+", "2024-02-29 x+02:00"] {
+        assert_eq!(one(&days(None, true), cell), 3, "{cell}");
+    }
+    assert_eq!(one(&days(None, false), "2024-02-29 12:00+02:00"), 3);
     // Without `other` it is said how the days of this spec are written.
     let strict = |format: Option<&str>| {
         let mut days = column("d", 2, Coding::Dates { first: 19_782, last: 19_783 });
@@ -1159,6 +1174,11 @@ fn files_of_another_kind() {
     ] {
         let error = read_bytes(&spec, &[start, &[0; 100_000]].concat()).unwrap_err().to_string();
         assert!(error.contains(what), "{error}");
+    }
+    // Excel writes this line for itself.
+    for text in ["sep=;\r\nplanet;x\r\n", "\u{feff}SEP=,\nplanet,x\n", "\"sep=;\"\nplanet;x\n"] {
+        let error = read_bytes(&spec, text.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("begins with a line `sep=`"), "{text:?} {error}");
     }
     // A header without an end is not read to the end.
     let error = read_bytes(&spec, &vec![b'x'; 30 << 20]).unwrap_err();

@@ -2,6 +2,7 @@
 
 use super::Drawn;
 use super::survey::{LONGEST, is_gap};
+use super::write::TOTAL;
 use crate::release::texts::is_plain;
 
 /// A shorter list is easier to read in the spec.
@@ -32,13 +33,17 @@ pub(super) fn trees(drawn: &Drawn) -> Vec<Tree> {
 fn tree(drawn: &Drawn, fine: usize) -> Option<Tree> {
     let names = |at: &usize| drawn.columns.get(*at).is_some_and(|column| column.names());
     let columns: Vec<usize> = std::iter::once(fine).chain(drawn.nested.chain(fine)).collect();
-    if columns.len() < 2 || !columns.iter().all(names) {
+    // A list of people is no list of areas, though each lies in some.
+    let people = drawn.columns.get(fine).is_none_or(|column| column.may_be_people());
+    if columns.len() < 2 || people || !columns.iter().all(names) {
         return None;
     }
     let label = |label: &&str| is_plain(label) && label.len() <= LONGEST && label.trim() == *label;
     let rows = drawn.nested.rows(&columns);
     let header = columns.iter().filter_map(|&at| drawn.columns.get(at)).map(|c| c.name.as_str());
-    let fit = rows.iter().flatten().copied().chain(header).all(|text| label(&text));
+    // Each column is a level.
+    let named = header.clone().all(|name| name != TOTAL);
+    let fit = named && rows.iter().flatten().copied().chain(header).all(|text| label(&text));
     (fit && rows.len() > SHORT).then_some(Tree { columns })
 }
 

@@ -28,7 +28,7 @@ use nested::Nested;
 use std::collections::BTreeSet;
 use std::path::Path;
 use survey::{Survey, hash};
-pub(crate) use text::Part;
+pub(crate) use text::{Part, line_of_excel};
 
 /// What a file's types say of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -457,6 +457,17 @@ mod tests {
             assert!(text.contains(&said), "{text}");
             assert!(spec.confirmed().unwrap_err().to_string().contains("a suggestion"));
         }
+        // A title above the names makes one column of all that is below it.
+        let title =
+            "#? The first line of the file is one name, and each line below it looks like several cells.\n";
+        for by in [",", ";", "|"] {
+            let data = "Report 2024\nsex;age\nF;1\nM;2\n".replace(';', by);
+            let (text, spec) = draft_of("rows.csv", data.as_bytes()).unwrap();
+            assert!(text.contains(title) && spec.confirmed().is_err(), "{text}");
+        }
+        for data in ["preis\n1,5\n2,25\n10,75\n", "sex\nF\nM\n", "note\na; b\nc\n"] {
+            assert!(!draft_of("rows.csv", data.as_bytes()).unwrap().0.contains(title), "{data}");
+        }
         // What cannot be told is asked of every name: all of them are on lines that keep a release from being made.
         let mut data = "Eva Braun,north\n".to_string();
         (0..300).for_each(|i| data += &format!("p{i},{}\n", ["a", "b"][i % 2]));
@@ -661,10 +672,73 @@ mod tests {
     /// Whose rows they are by what repeats, whatever the column is called.
     #[test]
     fn units_by_any_name() {
-        let mut data = String::from("insured,drug\n");
+        let mut data = String::from("holder,drug\n");
         (0..900).for_each(|i| data += &format!("v{},{}\n", i * 7 % 400, i % 3));
         let (text, _) = draft_of("rows.csv", data.as_bytes()).unwrap();
-        assert!(text.contains("#?   unit = { column = \"insured\", max_rows = 3 }"), "{text}");
+        assert!(text.contains("#?   unit = { column = \"holder\", max_rows = 3 }"), "{text}");
+    }
+
+    /// Everybody lives in one place, as every block lies in one: a list of people is drafted as none of areas, whatever they are called.
+    #[test]
+    fn people_are_no_areas() {
+        let draft_of = |header: &str| {
+            let mut data = format!("{header},county,sick\n");
+            for i in 0..1500 {
+                let (who, sick) = (i % 600, i / 600 % 2);
+                data += &format!("p{who:04},t{},c{},{sick}\n", who % 40, who % 40 / 10);
+            }
+            let folder = tempfile::tempdir().unwrap();
+            let at = |name: &str| folder.path().join(name);
+            std::fs::write(at("rows.csv"), &data).unwrap();
+            let mut lists = Vec::new();
+            let text =
+                draft(&[Part::from(&*at("rows.csv"))], &at("rows.csv"), folder.path(), Some(&mut lists))
+                    .unwrap();
+            lists.iter().for_each(|(name, list)| std::fs::write(at(name), list).unwrap());
+            std::fs::write(at("draft.toml"), &text).unwrap();
+            assert!(load(&at("draft.toml")).is_ok(), "{text}");
+            (text, lists)
+        };
+        for who in [
+            "versichertennr",
+            "Personennr",
+            "Kundennummer",
+            "nhs_number",
+            "case_no",
+            "caseNo",
+            "NIR",
+            "patient_district",
+            "holder",
+        ] {
+            let (text, lists) = draft_of(&format!("{who},town"));
+            assert!(text.contains(&format!("#?   unit = {{ column = \"{who}\", max_rows = 3 }}")), "{text}");
+            let names: Vec<&str> = lists.iter().map(|(name, _)| name.as_str()).collect();
+            assert_eq!(names, ["rows-town.csv"], "{text}");
+            assert!(!text.contains("p0001") && !lists[0].1.contains("p0001"), "{text}");
+        }
+        // Where the name says nothing it may be either.
+        let (text, _) = draft_of("holder,town");
+        let either = "#? Every \"holder\" lies in one \"town\", and that in one \"county\", as areas do, and people who live there.\n\
+            #? If these are no people, a public list of them, a CSV file with the columns \"holder\", \"town\", \"county\", can be one dimension";
+        assert!(text.contains(either), "{text}");
+        for block in ["block", "block_id", "Baublocknr", "output area", "PLZ"] {
+            let (text, lists) = draft_of(&format!("{block},town"));
+            assert!(lists.len() == 1 && lists[0].1.contains("p0001"), "{text}");
+            assert!(text.contains("areas within areas") && !text.contains("#?   unit"), "{text}");
+        }
+        // No level is called so.
+        assert!(draft_of("block,total").1.is_empty());
+    }
+
+    /// Days have levels of these names, so no dimension of days has one of them.
+    #[test]
+    fn days_that_are_called_like_their_levels() {
+        let data = "month,year,quarter,x\n2024-01-01,2024,2024-02-01,a\n2024-03-01,2023,2024-02-02,b\n";
+        let (_, spec) = draft_of("rows.csv", data.as_bytes()).unwrap();
+        let names: Vec<&str> = spec.cube.dimensions.iter().map(|d| &*d.name).collect();
+        assert_eq!(names, ["month-", "year", "quarter-", "x"]);
+        let columns: Vec<&str> = spec.columns.iter().map(|c| &*c.column).collect();
+        assert_eq!(columns, ["month", "year", "quarter", "x"]);
     }
 
     /// Against looking at all rows for every two columns.
@@ -739,6 +813,11 @@ mod tests {
         let wide = format!("{}\n{}\n", wide.trim_end_matches(','), row.trim_end_matches(','));
         assert!(draft_of("a.csv", wide.as_bytes()).unwrap().0.contains("up_to = 1\n"));
         assert!(message("a.csv", b"PAR1").contains("is Parquet"));
+        for text in ["sep=;\nsex;age\nF;1\n", "\u{feff}sep=\t\r\nsex\tage\r\n"] {
+            let said =
+                "a.csv begins with a line `sep=`, which is for Excel and names no columns: remove that line";
+            assert!(message("a.csv", text.as_bytes()).ends_with(said), "{text}");
+        }
         assert!(message("a.csv", &[b"a,b\n1,\0\n".as_slice(), &[0; 1000]].concat()).contains("no text"));
         assert!(message("a.csv", &vec![b'x'; 10 << 20]).contains("no end"));
         assert!(matches!(

@@ -4,6 +4,7 @@ use super::Holds;
 use super::days::Days;
 use super::marks::{self, Marks};
 use super::numbers::Numbers;
+use super::text::SEPARATORS;
 use crate::calendar;
 use crate::release::texts::is_plain;
 use crate::spec::Digits;
@@ -30,6 +31,61 @@ pub(super) const LONGEST: usize = 1000;
 
 /// Different values of which the rows are counted; of more only those whose hash begins with zeros.
 const COUNTED: usize = 1 << 16;
+
+/// What numbers of somebody are called.
+const IDS: &[&str] = &["id", "ids", "uid", "uuid", "key", "pid", "nr"];
+
+/// What people are called.
+const PEOPLE: &[&str] = &[
+    "person",
+    "patient",
+    "customer",
+    "client",
+    "user",
+    "household",
+    "member",
+    "insured",
+    "nhs",
+    "nir",
+    "dossier",
+];
+
+/// What is in the names of places, and of their codes.
+const AREAS: &[&str] = &[
+    "area",
+    "bezirk",
+    "block",
+    "canton",
+    "commune",
+    "comuna",
+    "county",
+    "district",
+    "gemeinde",
+    "kommun",
+    "kreis",
+    "municip",
+    "neighb",
+    "parish",
+    "postal",
+    "postcode",
+    "postnr",
+    "precinct",
+    "prefecture",
+    "province",
+    "quartier",
+    "region",
+    "stadt",
+    "tract",
+    "village",
+    "wohnort",
+    "zipcode",
+];
+
+/// And words that stand alone there: `capacity` is no city.
+const PLACES: &[&str] = &[
+    "city", "fips", "geoid", "insee", "iris", "lau", "lsoa", "msoa", "nuts", "oa", "ort", "place", "plz",
+    "town", "township", "ward", "zip", "zone",
+];
 
 /// Stands for a value where it need not be shown.
 pub(super) fn hash(value: &str) -> u64 {
@@ -156,30 +212,33 @@ impl Survey {
 
     /// Whether its name is what people call the number of somebody.
     fn called_id(&self) -> bool {
-        const WORDS: [&str; 14] = [
-            "id",
-            "ids",
-            "uid",
-            "uuid",
-            "key",
-            "pid",
-            "nr",
-            "person",
-            "patient",
-            "customer",
-            "client",
-            "user",
-            "household",
-            "member",
-        ];
         let name = self.name.to_lowercase();
-        let named = name.split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(&word));
-        named || self.name.ends_with("Id") || self.name.ends_with("ID")
+        let mut words = name.split(|c: char| !c.is_alphanumeric());
+        // A number of something stands last: `number_of_rooms` is none.
+        let number = |word: &str| ["nr", "nummer", "number"].iter().any(|end| word.ends_with(end));
+        let last = words.clone().next_back().is_some_and(|w| number(w) || ["no", "num"].contains(&w));
+        last || ["Id", "ID", "No", "Num"].iter().any(|end| self.name.ends_with(end))
+            || words.any(|word| IDS.contains(&word) || PEOPLE.contains(&word))
+    }
+
+    /// Whether its name is what people call a place, and nobody.
+    pub(super) fn called_area(&self) -> bool {
+        let name = self.name.to_lowercase();
+        let mut words = name.split(|c: char| !c.is_alphanumeric());
+        let area = AREAS.iter().any(|area| name.contains(area)) || words.clone().any(|w| PLACES.contains(&w));
+        area && !words.any(|word| PEOPLE.contains(&word))
     }
 
     /// Whether its values seem to name those whose rows they are: a name or a number of somebody, with one row for some and several for others.
     pub(crate) fn names_units(&self) -> bool {
-        self.called_id() && self.repeats()
+        self.called_id() && !self.called_area() && self.repeats()
+    }
+
+    /// Whether a list of its values may be one of people: many, or texts with few rows each, and no name that says that they are places. Everybody
+    /// lives somewhere, so that they lie in places says nothing.
+    pub(super) fn may_be_people(&self) -> bool {
+        let few_rows = self.numbers.is_none() && self.repeats();
+        !self.called_area() && self.days.is_none() && (self.values.len() > MOST_VALUES || few_rows)
     }
 
     /// Whether its values may name those whose rows they are, by whatever name: texts too many to be categories, most of them several times.
@@ -187,7 +246,7 @@ impl Survey {
         let typed = self.numbers.is_some() || self.days.is_some() || self.signed;
         let texts = self.values.len() > MOST_VALUES && !typed;
         let rows: u64 = self.rows.values().sum();
-        texts && !self.long && self.repeats() && 2 * rows >= 3 * self.rows.len() as u64
+        texts && !self.long && !self.called_area() && self.repeats() && 2 * rows >= 3 * self.rows.len() as u64
     }
 
     fn repeats(&self) -> bool {
@@ -218,6 +277,22 @@ impl Survey {
         let name = self.name.trim();
         let number = name.parse::<f64>().is_ok();
         number || calendar::read(name.as_bytes()).is_some() || self.values.contains(&self.name)
+    }
+
+    /// Whether its values are days.
+    pub(super) fn has_days(&self) -> bool {
+        self.begun && self.days.is_some()
+    }
+
+    /// Whether each of its values looks like several cells: all have something that separates cells, equally often.
+    pub(super) fn may_be_split(&self) -> bool {
+        let typed = self.numbers.is_some() || self.signed;
+        let often = |by: char| {
+            let mut counts = self.values.iter().map(|value| value.matches(by).count());
+            let first = counts.next().unwrap_or(0);
+            first > 0 && counts.all(|n| n == first)
+        };
+        self.begun && !typed && SEPARATORS.iter().any(|&by| often(by.into()))
     }
 
     /// The line that declares the domain, or why there is none.

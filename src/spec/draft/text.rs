@@ -81,7 +81,7 @@ const OPEN: &str = "a quotation mark begins a cell, and none ends it: all lines 
 
 /// What separates the cells of a text that begins so, or what it is instead.
 fn separated(start: &[u8]) -> Result<u8, &'static str> {
-    if let Some(what) = files::foreign(start) {
+    if let Some(what) = files::foreign(start).or(line_of_excel(start)) {
         return Err(what);
     }
     let (length, outside) = header(start);
@@ -100,8 +100,17 @@ fn separated(start: &[u8]) -> Result<u8, &'static str> {
     Ok(SEPARATORS.into_iter().max_by_key(|&b| occurs(b)).unwrap_or(b','))
 }
 
+/// What to do about a text that begins with a line in which Excel is told what separates the cells: it is no line of names.
+pub(crate) fn line_of_excel(start: &[u8]) -> Option<&'static str> {
+    let start = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(start);
+    let line = start.split(|b| matches!(b, b'\n' | b'\r')).next()?;
+    let line = line.strip_prefix(b"\"").and_then(|line| line.strip_suffix(b"\"")).unwrap_or(line);
+    let is = line.len() <= b"sep=;".len() && line.get(..4)?.eq_ignore_ascii_case(b"sep=");
+    is.then_some("begins with a line `sep=`, which is for Excel and names no columns: remove that line")
+}
+
 /// What may separate cells.
-const SEPARATORS: [u8; 4] = [b'|', b'\t', b';', b','];
+pub(super) const SEPARATORS: [u8; 4] = [b'|', b'\t', b';', b','];
 
 /// How long the header is, which may have line ends in quotation marks, and what stands outside of these.
 fn header(start: &[u8]) -> (usize, Vec<u8>) {

@@ -45,7 +45,7 @@ pub(super) fn write(
          title = {}\n\n\
          [data]\n\
          path = {}                  # {}\n",
-        if csv.is_some() { nameless(columns) } else { String::new() },
+        if csv.is_some() { nameless(columns) + &titled(columns) } else { String::new() },
         quoted(&format!("Tables from {}", if stem.is_empty() { "the data" } else { stem })),
         quoted(&way.clone().unwrap_or_else(|| {
             data.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned())
@@ -281,14 +281,21 @@ fn nameless(columns: &[Survey]) -> String {
     )
 }
 
+/// What to know of a file whose first line may be a title above the names: then the cells of all other lines are one value here.
+fn titled(columns: &[Survey]) -> String {
+    match columns {
+        [column] if column.may_be_split() => format!(
+            "{SUGGESTION} The first line of the file is one name, and each line below it looks like several cells.\n\
+             {SUGGESTION} If the first line is a title, remove it, and draft again.\n"
+        ),
+        _ => String::new(),
+    }
+}
+
 /// Whose rows these may be.
 fn unit(drawn: &Drawn) -> String {
     let mut out = String::new();
-    // What lies in something else may well be an area.
-    let units = drawn.columns.iter().enumerate().filter(|(at, column)| {
-        column.names_units() || (column.may_name_units() && drawn.nested.chain(*at).is_empty())
-    });
-    for (_, column) in units {
+    for column in drawn.columns.iter().filter(|c| c.names_units() || c.may_name_units()) {
         let name = quoted(&column.name);
         let _ = write!(
             out,
@@ -311,13 +318,15 @@ fn nested(drawn: &Drawn, fine: usize, domain: &str) -> String {
     }
     let lies: Vec<String> = chain.iter().map(|&at| format!("in one {}", name(at))).collect();
     let lies = lies.join(", and that ");
-    let _ = writeln!(out, "{SUGGESTION} Every {} lies {lies}.", name(fine));
+    let as_people = if column.may_be_people() { ", as areas do, and people who live there" } else { "" };
+    let _ = writeln!(out, "{SUGGESTION} Every {} lies {lies}{as_people}.", name(fine));
     // Only labels that are listed can be put in groups here.
     if !domain.starts_with("categories") && !domain.starts_with("range") {
         let all: Vec<String> = std::iter::once(fine).chain(chain).map(name).collect();
         let _ = writeln!(
             out,
-            "{SUGGESTION} A public list of them, a CSV file with the columns {}, can be one dimension: hierarchy = \"FILE.csv\"",
+            "{SUGGESTION} {} public list of them, a CSV file with the columns {}, can be one dimension: hierarchy = \"FILE.csv\"",
+            if column.may_be_people() { "If these are no people, a" } else { "A" },
             all.join(", ")
         );
         return out;
@@ -361,18 +370,22 @@ fn unambiguous(column: &str, columns: &[Survey]) -> String {
     let is_level = columns
         .iter()
         .any(|c| column.strip_prefix(&c.name).and_then(|r| r.strip_prefix('.')) == Some(&c.name));
-    if !is_level && column != TOTAL {
+    // Days have levels of their own.
+    let of_days = DAYS.contains(&column) && columns.iter().any(|c| c.has_days() && clean(&c.name) == column);
+    if !is_level && !of_days && column != TOTAL {
         return column.to_owned();
     }
-    let mut name = if is_level { column.replacen('.', "-", 1) } else { format!("{TOTAL}-") };
+    let mut name = if is_level { column.replacen('.', "-", 1) } else { format!("{column}-") };
     while columns.iter().any(|c| c.name == name) {
         name.push('-');
     }
     name
 }
 
-/// No dimension is called so.
-const TOTAL: &str = "total";
+/// No dimension is called so, and no level.
+pub(super) const TOTAL: &str = "total";
+/// The levels of days, which is what no dimension of days is called.
+const DAYS: [&str; 3] = ["year", "quarter", "month"];
 /// More columns than whose pairs are drafted.
 const MANY: usize = 100;
 

@@ -38,9 +38,9 @@ pub struct Known {
     pub best: f64,
     /// That of the plain mean of all.
     pub mean: f64,
-    /// The least that any weights of the copies give.
+    /// The least that any weights of the copies' own estimates give. Weights of the counts that know of the common centre may give less.
     pub least: f64,
-    /// The least, once the centres are known; the same where there are none.
+    /// The least, once the centres are known, which no linear unbiased estimate is below; the same where there are none.
     pub centred: f64,
 }
 

@@ -123,6 +123,16 @@ pub(super) fn untrue(
     Ok(caveats)
 }
 
+/// The dimensions whose values beyond their ends are known to be in the categories at these.
+pub(super) fn clamped_dimensions(teller: &dyn Teller) -> Vec<usize> {
+    let releases = teller.releases();
+    let known = releases.iter().flat_map(|r| r.ends()).filter_map(|caveat| match caveat {
+        Caveat::Ends { dimension, .. } => teller.cube().dimensions.iter().position(|d| d.name == *dimension),
+        _ => None,
+    });
+    known.collect()
+}
+
 /// Which of the dimensions that a question is about have the values beyond their ends in the categories at these.
 fn ends(teller: &dyn Teller, asked: &Question, period: Option<&str>) -> Vec<Caveat> {
     let releases = teller.releases();

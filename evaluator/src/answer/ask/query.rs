@@ -1,6 +1,6 @@
 //! A query answered by a teller: figures with their intervals, ready to show.
 
-use super::notes::{Notes, quantities, untrue};
+use super::notes::{Notes, clamped_dimensions, quantities, untrue};
 use super::options::Options;
 use super::rows::{Met, RowBuilder, Sortable, kept};
 use super::union;
@@ -14,7 +14,7 @@ use crate::answer::tell::{Errors, Teller};
 use crate::joint::How;
 use crate::posterior::PriorChoice;
 use crate::render::{ResultTable, Together};
-use crate::sql::Query;
+use crate::sql::{Query, SelectColumn};
 
 const OF_THESE: &str = "A total over all rows is of the keys that this query lists, not of all that were counted: a projection knows no total.";
 
@@ -47,7 +47,16 @@ pub(super) fn asked(
     if query.has_quantiles() {
         options.fit_quantiles(query)?;
     }
-    answer(teller, &Question::with_quantiles(query, teller.cube())?, options)
+    let mut question = Question::with_quantiles(query, teller.cube())?;
+    let clamped = clamped_dimensions(teller);
+    for (column, quantile) in query.columns.iter().zip(&mut question.quantiles) {
+        if let (SelectColumn::Quantile { level, .. }, Some(quantile)) = (column, quantile)
+            && clamped.contains(&level.dimension)
+        {
+            quantile.clamped();
+        }
+    }
+    answer(teller, &question, options)
 }
 
 fn answer(teller: &dyn Teller, asked: &Question, options: &Options) -> Result<ResultTable, QueryError> {
@@ -128,7 +137,7 @@ fn answer(teller: &dyn Teller, asked: &Question, options: &Options) -> Result<Re
         let laws = rows.iter().map(|row| (row.portion, &row.told.law));
         super::off_plan_note::note(only, asked, laws).into_iter().for_each(|note| notes.add(note));
     }
-    let quantiles: Vec<_> = quantile::notes(asked.query, teller.cube(), &table).collect();
+    let quantiles: Vec<_> = quantile::notes(asked.query, &asked.quantiles, teller.cube(), &table).collect();
     for (name, note) in quantiles {
         table.methods.push((name, quantile::METHOD.into()));
         notes.add(note);

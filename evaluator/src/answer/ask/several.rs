@@ -55,17 +55,12 @@ impl Several {
                 return Err(QueryError::Together(format!("{} is given twice", a.title())));
             }
         }
-        if let [first, others @ ..] = &releases[..]
-            && !others.is_empty()
-        {
-            for other in others {
-                same_people(first, other)?;
-            }
-            let pairs =
-                releases.iter().enumerate().flat_map(|(i, b)| releases.iter().take(i).map(move |a| (a, b)));
-            if let Some(why) = pairs.into_iter().find_map(|(a, b)| apart::why_not(a, b)) {
-                return Err(QueryError::Together(why));
-            }
+        // Each with each: one that says nothing of its snapshot agrees with two that contradict each other.
+        for (a, b) in pairs(&releases) {
+            same_people(a, b)?;
+        }
+        if let Some(why) = pairs(&releases).find_map(|(a, b)| apart::why_not(a, b)) {
+            return Err(QueryError::Together(why));
         }
         let mut periods: Vec<(Option<String>, Vec<usize>)> = Vec::new();
         for (at, release) in releases.iter().enumerate() {
@@ -192,13 +187,14 @@ impl Several {
         Ok(table)
     }
 
-    /// Which name of a question some of these releases read otherwise than the first does that understands it.
+    /// Which name of a question two of these releases read otherwise. What the one does not say does not make the other two agree.
     fn read_otherwise(&self, members: &[usize], queries: &[Result<Query, QueryError>]) -> Option<String> {
-        let mut known = members.iter().filter_map(|&at| {
+        let known = members.iter().filter_map(|&at| {
             let (release, query) = (self.releases.get(at)?, queries.get(at)?.as_ref().ok()?);
             Some((release, query, self.read_from.get(at)?))
         });
-        let (first, query, own) = known.next()?;
+        let known: Vec<_> = known.collect();
+        let (first, query, _) = known.first()?;
         let names = Meaning::of(first.cube(), query).names();
         let mut what: Vec<What> = names.into_iter().map(What::Named).chain([What::Unit]).collect();
         for quantity in query.aggregates.iter().filter_map(|a| a.subject.quantity()) {
@@ -207,8 +203,8 @@ impl Several {
                 what.push(What::Weight);
             }
         }
-        known.find_map(|(other, _, theirs)| {
-            read_otherwise(what.iter(), (&first.title(), own), (&other.title(), theirs))
+        pairs(&known).find_map(|((one, _, own), (other, _, theirs))| {
+            read_otherwise(what.iter(), (&one.title(), own), (&other.title(), theirs))
         })
     }
 
@@ -276,6 +272,11 @@ impl Several {
         let names: Vec<&str> = self.releases.iter().map(Answers::name).collect();
         self.releases.iter().map(|r| r.read(sql, &names)).collect()
     }
+}
+
+/// Each with each, the earlier one first.
+fn pairs<T>(of: &[T]) -> impl Iterator<Item = (&T, &T)> {
+    of.iter().enumerate().flat_map(|(i, b)| of.iter().take(i).map(move |a| (a, b)))
 }
 
 /// Who tells what releases of one period know, for questions as the first of these understands them.

@@ -17,6 +17,9 @@
 //! those that they leave; so from the first number of the lowest to the last of the highest covers as often, whatever the values are within. Only the estimate takes
 //! them to be spread evenly within theirs: it is as far into it as p N lies between Ĉ_{j−1} and Ĉ_j.
 //!
+//! **Values beyond the ends**, where the first and the last category hold them: these bound nothing on their outer side, so an interval that reaches one of them has no
+//! end there.
+//!
 //! **No units.** Where N is certainly 0 there is no quantile: NULL, as in SQL.
 
 use super::{Answered, ErrorOf, Figure};
@@ -25,7 +28,7 @@ use crate::answer::tell::Told;
 use crate::cube::{Cube, Filter, Level, Number};
 use crate::joint::How;
 use crate::law::LawError;
-use crate::render::{ResultCell, ResultFigure, ResultTable};
+use crate::render::{ResultCell, ResultFigure, ResultTable, percent};
 use crate::sql::{Aggregate, Linear, Query, SelectColumn};
 
 /// Values of a dimension whose quantile is asked for: each is a law of its own in every row.
@@ -41,6 +44,8 @@ pub(crate) struct Quantile {
     differences: Vec<Figure>,
     /// N.
     all: Figure,
+    /// Whether values beyond the ends were counted in the first and the last category.
+    clamped: bool,
 }
 
 impl Quantile {
@@ -83,7 +88,14 @@ impl Quantile {
             share,
             differences: upto.iter().map(|&at| share.difference(all, at, aggregates)).collect(),
             all: Figure::aggregate(all, aggregates),
+            clamped: false,
         })
+    }
+
+    /// The same where values beyond the ends are known to be counted in the first and the last category: an interval that reaches one of these has no
+    /// end there.
+    pub(crate) fn clamped(&mut self) {
+        self.clamped = true;
     }
 
     /// The quantile of one row; NULL where it has certainly no units.
@@ -95,7 +107,20 @@ impl Quantile {
         let differences = self.differences.iter().map(|d| Ok(self.share.settled(d.signs(told, how)?)));
         let differences = differences.collect::<Result<Vec<_>, LawError>>()?;
         let Share { above, below, .. } = self.share;
-        Ok(quantile(&self.values, &differences, [-above * all.estimate, (below - above) * all.estimate]))
+        let ends = [-above * all.estimate, (below - above) * all.estimate];
+        Ok(self.without_ends(quantile(&self.values, &differences, ends)))
+    }
+
+    fn without_ends(&self, found: ResultFigure) -> ResultFigure {
+        let [first, last] = [self.values.first().map(|v| v.0), self.values.last().map(|v| v.1)];
+        let beyond = |end: f64, reached: Option<f64>, none| {
+            if self.clamped && Some(end) == reached { none } else { end }
+        };
+        ResultFigure {
+            low: beyond(found.low, first, f64::NEG_INFINITY),
+            high: beyond(found.high, last, f64::INFINITY),
+            ..found
+        }
     }
 }
 
@@ -183,10 +208,11 @@ pub(crate) const METHOD: &str = "quantile: exact tests of the counts up to each 
 /// The quantiles of a query, each with what is said of it where these are the answers.
 pub(crate) fn notes(
     query: &Query,
+    quantiles: &[Option<Quantile>],
     cube: &Cube,
     table: &ResultTable,
 ) -> impl Iterator<Item = (String, String)> {
-    query.columns.iter().filter_map(|column| {
+    query.columns.iter().zip(quantiles).filter_map(|(column, quantile)| {
         let SelectColumn::Quantile { name, p, level } = column else { return None };
         let level = level.of(cube);
         let several = (0..level.len()).any(|node| level.number(node) == Number::Several);
@@ -195,26 +221,27 @@ pub(crate) fn notes(
         } else {
             ""
         };
-        // Whether values beyond the ends were counted in the end categories, the domain does not say.
+        // Whether values beyond the ends were counted in the end categories, the domain does not say, but the sealed spec.
         let (least, most) = level.within().unwrap_or((f64::NAN, f64::NAN));
         let at = table.columns.iter().position(|c| c.name == *name);
         let ends = table.rows.iter().any(|row| match at.and_then(|at| row.get(at)) {
             Some(ResultCell::Figure(f)) => f.low <= least || f.high >= most,
             _ => false,
         });
-        let ends = if ends {
-            format!(
+        let ends = match quantile.as_ref().is_some_and(|q| q.clamped) {
+            _ if !ends => String::new(),
+            true => format!(
+                " An interval that would begin at {least} or end at {most} has no end there: values beyond were counted in the end categories (`clamp = true` in the spec)."
+            ),
+            false => format!(
                 " An interval that begins at {least} or ends at {most} has no end there if values beyond were counted in the end categories (`clamp = true` in the spec)."
-            )
-        } else {
-            String::new()
+            ),
         };
         let note = format!(
-            "{name}: the least value that at least {:.4} % of the units do not exceed; its interval inverts exact tests of \
+            "{name}: the least value that at least {} % of the rows do not exceed; its interval inverts exact tests of \
              the counts up to each value. It has no standard error.",
-            100.0 * p
+            percent(*p)
         );
-        let note = note.replace(".0000 %", " %").replace("00 %", " %");
         Some((name.clone(), note + within + &ends))
     })
 }
@@ -298,6 +325,7 @@ mod tests {
                     share,
                     differences: [1, 2].map(|at| share.difference(0, at, &aggregates)).to_vec(),
                     all: Figure::aggregate(0, &aggregates),
+                    clamped: false,
                 };
                 let first = percent * n / 100;
                 let estimates = vec![f64::from(n) * (1.0 + f64::EPSILON), f64::from(first), f64::from(n)];
@@ -325,6 +353,40 @@ mod tests {
         let found = quantile(&values, &[exact(-3.0), exact(-1.0)], [-4.0, 4.0]);
         assert_eq!((found.low, found.estimate, found.high), (5.0, 5.0, 5.0));
         assert_eq!(quantile(&[(7.0, 7.0)], &[], [-4.0, 4.0]).estimate, 7.0);
+    }
+
+    /// Where values beyond the ends count at the ends, the ends bound nothing.
+    #[test]
+    fn intervals_that_reach_clamped_ends_have_none() {
+        let aggregates = vec![Aggregate::rows(Filter::everything(), None); 3];
+        let share = Share::new(0.5);
+        let mut quantile = Quantile {
+            values: vec![(0.0, 0.0), (1.0, 1.0), (2.0, 2.0)],
+            share,
+            differences: [1, 2].map(|at| share.difference(0, at, &aggregates)).to_vec(),
+            all: Figure::aggregate(0, &aggregates),
+            clamped: false,
+        };
+        let how =
+            How { level: 0.95, method: Default::default(), interval: crate::law::Interval::EqualTailed };
+        let law = std::sync::Arc::new(crate::joint::JointLaw::new(3, Vec::new()));
+        let ends = |quantile: &Quantile, estimates: [f64; 3]| {
+            let told = Told::new(Vec::new(), estimates.to_vec(), law.clone());
+            let found = quantile.of(&told, &how).unwrap();
+            (found.low, found.estimate, found.high)
+        };
+        for (estimates, at) in [([9.0, 8.0, 9.0], 0.0), ([9.0, 1.0, 8.0], 1.0), ([9.0, 1.0, 2.0], 2.0)] {
+            quantile.clamped = false;
+            assert_eq!(ends(&quantile, estimates), (at, at, at));
+            quantile.clamped();
+            let open = (
+                if at == 0.0 { f64::NEG_INFINITY } else { at },
+                at,
+                if at == 2.0 { f64::INFINITY } else { at },
+            );
+            assert_eq!(ends(&quantile, estimates), open);
+        }
+        assert!(ends(&quantile, [0.0; 3]).0.is_nan(), "of nobody there is none");
     }
 
     /// Of bands: within the one that has it, as far as the counts say, and its ends as bounds.

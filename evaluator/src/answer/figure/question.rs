@@ -136,7 +136,11 @@ pub(in crate::answer) fn rows(teller: &dyn Teller, asked: &Question) -> Result<V
             }
         };
         let family = Family { figures: &own.aggregates, group_by, rows: &groups };
-        rows.extend(teller.tell(&family)?.into_iter().map(|told| Row { portion, told }));
+        let told = teller.tell(&family).map_err(|e| match asked.quantiles.iter().any(Option::is_some) {
+            true => e.without_suggestion(),
+            false => e,
+        });
+        rows.extend(told?.into_iter().map(|told| Row { portion, told }));
     }
     if !query.bands.is_empty() || query.sets.len() > 1 {
         let labels = Labels::new(query, cube);

@@ -87,6 +87,42 @@ fn false_bounds_are_refuted() {
     }
 }
 
+/// A bound that is refuted is not used: the interval is that without it, and has its estimate. One that is too small and not refuted leaves the estimate in its
+/// interval, too.
+#[test]
+fn refuted_bounds_are_not_used() {
+    for sketch in [None, Some(16)] {
+        let answered = |norm_bound, size: i64| {
+            let design = Request { sketch, norm_bound, ..request() }.design().unwrap();
+            let n = design.shape.values() as usize;
+            let family = families(&Projection { design: design.clone(), seed: [9; 32] }).remove(0);
+            // One key with a large count, whose signs a dense projection's integers have.
+            let mut word = [0];
+            let mut sign = |row: usize| {
+                family.words_portable(&[point(77, row as u64 / 64, block_bits(n as u64))], &mut word);
+                if word[0] >> (row % 64) & 1 == 1 { -size } else { size }
+            };
+            let values = (0..n).map(|row| if sketch.is_none() { sign(row) } else { size }).collect();
+            let projected = Projected::new(Projection { design, seed: [9; 32] }, values).unwrap();
+            let answer = projected.answer(&[77], 0.95, Estimator::Mean);
+            assert!(answer.low <= answer.estimate && answer.estimate <= answer.high, "{answer:?}");
+            (projected.refutes_bound(), answer)
+        };
+        let (refuted, with) = answered(Some(1000), 5034);
+        let (_, without) = answered(None, 5034);
+        assert!(refuted && with == without, "{sketch:?}: {with:?} {without:?}");
+        // More than is estimated, and less than it is at most: of a sketch each row spreads it over 256 buckets.
+        let between = if sketch.is_none() { 26_000_000 } else { 26_000_000 * 256 };
+        let (refuted, with) = answered(Some(between), 5034);
+        assert!(!refuted && with.high - with.low < without.high - without.low, "{sketch:?}: {with:?}");
+        assert_eq!(with.std_error, without.std_error, "{sketch:?}");
+    }
+    let near =
+        Error { estimate: 103.0, cells: 1.0, squares: 1.0, values: 64.0, norm: 1e4, bound: 1e4, noise: 0.0 };
+    let answer = near.interval(1.96, Law::Normal);
+    assert!(answer.low < 103.0 && answer.high == 103.0, "{answer:?}");
+}
+
 /// A sketch's mean is over all rows; its median over those where no bucket holds cells with both signs, each bucket once.
 #[test]
 fn sketches_use_the_rows_that_count() {

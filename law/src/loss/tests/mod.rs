@@ -249,3 +249,45 @@ fn beside_noise_that_hides_nothing_the_others_still_count() {
         }
     }
 }
+
+/// Narrow noise and a large budget: few values, far apart. δ is their sum, and ε what continuous noise would not tell.
+#[test]
+fn values_far_apart_are_added_up() {
+    for (rho, by, copies) in
+        [(280.0, 1, 1), (299.999969, 1, 1), (305.0, 1, 2), (311.0, 2, 1), (500.0, 1, 1), (900.0, 1, 3)]
+    {
+        // ρ = copies · by²/2s².
+        let variance = copies as f64 * (by * by) as f64 / (2.0 * rho);
+        let own = loss(&[one(by, copies, variance)]);
+        // The sum of `copies` noises, from −8 to 8: beyond that less than e^{−1000} is left.
+        let noise: Vec<(i64, f64)> =
+            (-8..=8i64).map(|z| (z, (-((z * z) as f64) / (2.0 * variance)).exp())).collect();
+        let total: f64 = noise.iter().map(|(_, p)| p).sum();
+        let mut sums = std::collections::BTreeMap::from([(0i64, 1.0)]);
+        for _ in 0..copies {
+            let mut next = std::collections::BTreeMap::new();
+            for (a, p) in &sums {
+                noise.iter().for_each(|(z, q)| *next.entry(a + z).or_insert(0.0) += p * q / total);
+            }
+            sums = next;
+        }
+        let truth = |epsilon: f64| -> f64 {
+            let one = |(z, p): (&i64, &f64)| {
+                let over = rho + *z as f64 * by as f64 / variance - epsilon;
+                if over > 0.0 { -p * (-over).exp_m1() } else { 0.0 }
+            };
+            sums.iter().map(one).sum()
+        };
+        for part in [0.5, 0.9, 0.999, 1.0 - 1e-9, 1.0 + 1e-9, 1.5] {
+            let (delta, truth) = (own.delta(rho * part), truth(rho * part));
+            // Where doubles tell no more of 1 − e^{…}.
+            let rounding = 1e-10 * (1.0 + rho);
+            assert!(
+                truth <= delta.above + 1e-14 * rho && delta.above <= truth * (1.0 + 1e-6) + rounding,
+                "{rho} {part}: {delta:?} {truth}"
+            );
+        }
+        let epsilon = own.epsilon(1e-9).unwrap();
+        assert!(truth(epsilon) <= 1.01e-9 && truth(epsilon * (1.0 - 1e-7)) > 1e-9, "{rho}: {epsilon}");
+    }
+}

@@ -5,12 +5,11 @@ use super::super::files::DataFile;
 use super::super::memory::LONGEST;
 use super::place::OnDisk;
 use super::types::{self, Held};
-use super::{BROKEN, DAMAGED, UNREADABLE, sizes, undamaged, undecodable, unpackable};
+use super::{BROKEN, DAMAGED, reader, sizes, undamaged, undecodable, unpackable};
 use crate::calendar;
 use crate::spec::Holds;
 use ::parquet::basic::Repetition;
 use ::parquet::file::reader::FileReader;
-use ::parquet::file::serialized_reader::SerializedFileReader;
 use ::parquet::record::Field;
 use ::parquet::schema::types::Type;
 
@@ -26,8 +25,7 @@ pub(crate) fn all<S, E: From<IngestError>>(
     mut row: impl FnMut(&mut S, &[String]),
 ) -> Result<S, E> {
     let read = || -> Result<S, E> {
-        let reader = SerializedFileReader::new(OnDisk(file.clone()));
-        let reader = reader.map_err(|_| IngestError::Parquet(UNREADABLE))?;
+        let reader = reader(file)?;
         let roots = reader.metadata().file_metadata().schema_descr().root_schema().get_fields().to_vec();
         let own = roots.iter().map(|root| (root.name().to_owned(), holds(root)));
         let columns = own.chain(file.keys.iter().map(|(name, _)| (name.clone(), Holds::Anything))).collect();

@@ -42,6 +42,7 @@ use pages::Pages;
 use place::OnDisk;
 use slow::Slow;
 use std::cell::Cell;
+use std::io::Read;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Once};
 use stored::{Stored, Value};
@@ -67,8 +68,7 @@ impl Groups {
     pub(super) fn open(file: &DataFile, fields: &Fields<'_>) -> Result<Groups, IngestError> {
         keep_memory();
         let open = || {
-            let reader = SerializedFileReader::new(OnDisk(file.clone()));
-            let reader = reader.map_err(|_| IngestError::Parquet(UNREADABLE))?;
+            let reader = reader(file)?;
             let schema = reader.metadata().file_metadata().schema_descr();
             let find = |column: &str, kind| Source::find(schema, &file.keys, column, kind);
             let unit = fields.unit.as_ref().map(|unit| find(unit.column, Kind::Labels));
@@ -288,6 +288,21 @@ fn undecodable(error: ParquetError) -> IngestError {
         _ => DAMAGED,
     })
 }
+
+/// Reads the footer of a file; of what is no Parquet, told by its first bytes, it is said what it is.
+fn reader(file: &DataFile) -> Result<SerializedFileReader<OnDisk>, IngestError> {
+    SerializedFileReader::new(OnDisk(file.clone())).map_err(|_| {
+        let mut start = Zeroizing::new(Vec::new());
+        let read = file.at(0).and_then(|file| file.take(START).read_to_end(&mut start));
+        let what = read.ok().filter(|_| !start.starts_with(MAGIC)).and(crate::files::foreign(&start));
+        what.map_or(IngestError::Parquet(UNREADABLE), IngestError::Foreign)
+    })
+}
+
+/// How Parquet begins.
+const MAGIC: &[u8] = b"PAR1";
+/// So many bytes tell what a file is.
+const START: u64 = 4096;
 
 /// Refuses what is packed in a way that this build cannot unpack.
 fn unpackable(column: &ColumnChunkMetaData) -> Result<(), IngestError> {

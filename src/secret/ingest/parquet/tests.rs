@@ -302,6 +302,13 @@ fn errors() {
         std::fs::write(&path, junk).unwrap();
         bad(&spec([x()]), &path, unreadable);
     }
+    // What is something else is told by its beginning, for releases and for drafts.
+    let json = "the data file is JSON, not delimited text: write it as CSV or Parquet: duckdb -c \"COPY (FROM 'FILE') TO 'rows.parquet'\"";
+    std::fs::write(&path, b"[{\"x\": \"MARS\", \"n\": 1}]\n").unwrap();
+    bad(&spec([x()]), &path, json);
+    let [file] = &files_of(None, Origin::from(&path)).unwrap()[..] else { panic!() };
+    let drafted = all::all(file, Ok::<_, IngestError>, |_, _| ());
+    assert_eq!(drafted.unwrap_err().to_string(), json);
 }
 
 #[test]

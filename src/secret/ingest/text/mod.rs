@@ -13,7 +13,7 @@ use super::fields::{Field, Fields, find, order_of, unit_of};
 use super::files::DataFile;
 use super::keyed::Key;
 use super::piece::{Bad, What};
-use crate::spec::{CsvOptions, Encoding};
+use crate::spec::{CsvOptions, Encoding, line_of_excel};
 use blocks::{Blocks, Broken, LONGEST_HEADER};
 use record::Records;
 use std::io::Read;
@@ -75,7 +75,8 @@ impl Text {
         };
         let mut blocks =
             Blocks::new(file, (delimiter, quote), block, fields.memory.longest()).map_err(broken)?;
-        if let Some(what) = crate::files::foreign(blocks.start()) {
+        let start = blocks.start();
+        if let Some(what) = crate::files::foreign(start).or(line_of_excel(start)) {
             return Err(IngestError::Foreign(what));
         }
         let layout = match &options.columns {

@@ -174,7 +174,7 @@ impl Questions {
     pub fn refuted(&self) -> Option<String> {
         self.projected.refutes_bound().then(|| {
             "the spec declares that the sum of all squared counts is at most norm_bound, and the released integers refute it: with so small a sum they would hardly ever be \
-             this large. Intervals that rest on it are too narrow; those from the order of a sketch's rows do not."
+             this large. No interval rests on it: they are as wide as without norm_bound."
                 .into()
         })
     }

@@ -124,7 +124,7 @@ impl<S: Source> Evaluator<S> {
             None => Some(node as usize),
             Some(few) => few.place(position, node),
         };
-        let parts: Vec<Part> = aggregates.iter().map(|a| self.part(a, group_by)).collect::<Result<_, _>>()?;
+        let parts = self.parts(aggregates, group_by)?;
         let again = self.asked_again(&parts);
         let estimates: Vec<(Vec<usize>, Vec<f64>)> = (parts.iter().zip(again))
             .map(|(p, again)| match &few {
@@ -296,8 +296,9 @@ impl<S: Source> Evaluator<S> {
                 break;
             }
         }
-        let none =
-            || self.not_held("the table has no cells".into(), cuboid, &Filter::everything(), &group_by);
+        let none = || {
+            self.not_held("the table has no cells".into(), cuboid, (&Filter::everything(), &[]), &group_by)
+        };
         worst.map(Arc::new).ok_or_else(none)
     }
 
@@ -309,7 +310,7 @@ impl<S: Source> Evaluator<S> {
         group_by: &[Level],
         nodes: &[u32],
     ) -> Result<ErrorLaw, AnswerError> {
-        let parts: Vec<Part> = aggregates.iter().map(|a| self.part(a, group_by)).collect::<Result<_, _>>()?;
+        let parts = self.parts(aggregates, group_by)?;
         Ok(Laws::new(self, &parts, group_by, true)?.of(nodes)?.combine(coefficients)?)
     }
 

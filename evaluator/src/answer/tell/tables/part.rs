@@ -121,6 +121,24 @@ impl<S: Source> Evaluator<S> {
         aggregate: &'a Aggregate,
         group_by: &[Level],
     ) -> Result<Part<'a>, AnswerError> {
+        self.part_of(aggregate, group_by, std::slice::from_ref(aggregate))
+    }
+
+    /// The same of each of several aggregates, which a question is made of.
+    pub(super) fn parts<'a>(
+        &self,
+        asked: &'a [Aggregate],
+        group_by: &[Level],
+    ) -> Result<Vec<Part<'a>>, AnswerError> {
+        asked.iter().map(|aggregate| self.part_of(aggregate, group_by, asked)).collect()
+    }
+
+    fn part_of<'a>(
+        &self,
+        aggregate: &'a Aggregate,
+        group_by: &[Level],
+        asked: &[Aggregate],
+    ) -> Result<Part<'a>, AnswerError> {
         let cube = self.cube();
         let filter = &aggregate.filter;
         let kept = |position: usize| aggregate.partition.as_ref().is_none_or(|p| p.contains(&position));
@@ -161,7 +179,7 @@ impl<S: Source> Evaluator<S> {
                     let (has, needs) = (name(finest), name(needed));
                     format!("it holds {} only down to {has}; the query needs {needs}", d.name)
                 };
-                self.not_held(reason, &Cuboid::new([(dim, needed)]), filter, group_by)
+                self.not_held(reason, &Cuboid::new([(dim, needed)]), (filter, asked), group_by)
             })?;
             wanted.push((dim, level));
             let nodes = d.levels[level].len();
@@ -187,7 +205,7 @@ impl<S: Source> Evaluator<S> {
         if !self.recovery.holds(&cuboid) {
             let together = if cuboid.len() > 1 { " together" } else { "" };
             let reason = format!("no released table holds {}{together}", cube.describe(&cuboid));
-            return Err(self.not_held(reason, &cuboid, filter, group_by));
+            return Err(self.not_held(reason, &cuboid, (filter, asked), group_by));
         }
         Ok(Part { filter, cuboid, reaches })
     }
@@ -196,7 +214,7 @@ impl<S: Source> Evaluator<S> {
         &self,
         reason: String,
         wanted: &Cuboid,
-        filter: &Filter,
+        asked: (&Filter, &[Aggregate]),
         groups: &[Level],
     ) -> AnswerError {
         let cube = self.cube();
@@ -215,7 +233,7 @@ impl<S: Source> Evaluator<S> {
         tables.retain(|t| shared(t) > 0);
         tables.sort_by_key(|t| (usize::MAX - shared(t), t.len()));
         let nearest = tables.iter().take(3).map(|t| cube.describe(t)).collect();
-        let suggestion = tables.iter().find_map(|t| suggestion(cube, t, wanted, filter, groups));
+        let suggestion = tables.iter().find_map(|t| suggestion(cube, t, wanted, asked, groups));
         AnswerError::NotHeld { of: None, reason, nearest, suggestion }
     }
 

@@ -2,16 +2,18 @@
 //! released table has its own.
 
 use crate::cube::{Categories, Cube, Cuboid, Filter, Level};
+use crate::sql::Aggregate;
 
 /// Of categories without order so many are named.
 const NAMED: usize = 4;
 
-/// The change that makes table `t` tell the question; `None` if it lacks one of its dimensions.
+/// The change that makes table `t` tell the question, which is made of all of `asked`; `None` if it lacks one of its dimensions, and where no change of a
+/// condition or of groups would do: a sum of numbers takes each by itself, and a coarser category has none.
 pub(super) fn suggestion(
     cube: &Cube,
     t: &Cuboid,
     wanted: &Cuboid,
-    filter: &Filter,
+    (filter, asked): (&Filter, &[Aggregate]),
     groups: &[Level],
 ) -> Option<String> {
     let mut changes = Vec::new();
@@ -23,6 +25,9 @@ pub(super) fn suggestion(
         if has == at {
             continue;
         }
+        if asked.iter().any(|a| adds_up(&a.filter, at.dimension)) {
+            return None;
+        }
         let group = groups.iter().find(|g| g.dimension == at.dimension);
         if group.is_some_and(|g| g.level > has.level) {
             changes.push(format!("{} in place of {}", cube.level_name(has), cube.level_name(at)));
@@ -33,6 +38,20 @@ pub(super) fn suggestion(
     }
     // Groups at a level that the table has only more coarsely, without a condition.
     (!changes.is_empty()).then(|| changes.join(" and "))
+}
+
+/// Whether the categories of a dimension have numbers of their own that are added up, beside those that a condition leaves out.
+fn adds_up(filter: &Filter, dimension: usize) -> bool {
+    let Some(classed) = filter.classes(dimension) else { return false };
+    let after = filter.dims.iter().filter(|d| d.dim > dimension);
+    let inner = after.map(|d| d.classes as usize).product::<usize>().max(1);
+    // Of each combination of the other dimensions' classes all weights along this one.
+    filter.weights.chunks(inner * classed.classes.max(1) as usize).any(|own| {
+        (0..inner).any(|at| {
+            let mut weights = own.iter().skip(at).step_by(inner).filter(|w| **w != 0.0);
+            weights.next().is_some_and(|first| weights.any(|w| w != first))
+        })
+    })
 }
 
 /// The condition on a dimension as the nodes of a coarser level tell it: from inside, and from around.
@@ -73,4 +92,31 @@ fn named(level: &Categories, nodes: &[bool]) -> Option<String> {
     }
     let labels = chosen.iter().filter_map(|&n| level.labels.get(n).map(String::as_str));
     Some(labels.collect::<Vec<_>>().join(" + "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A condition is no sum of numbers, whatever a row that meets it counts; nor is one that lies across two dimensions.
+    #[test]
+    fn numbers_are_told_from_conditions() {
+        let ages = Filter::values(1, &[0.0, 1.0, 2.0, 3.0]);
+        let old = Filter::nodes(1, &[false, false, true, true]);
+        let women = Filter::nodes(0, &[true, false]);
+        let twice = Filter::values(0, &[2.0, 5.0]);
+        let both = |a: &Filter, b: &Filter| a.and(b).unwrap();
+        for (filter, along) in [
+            (ages.clone(), [false, true]),
+            (both(&ages, &women), [false, true]),
+            (both(&ages, &old), [false, true]),
+            (old.clone(), [false, false]),
+            (both(&old, &women), [false, false]),
+            (old.or(&women).unwrap(), [false, false]),
+            (both(&old, &twice), [true, false]),
+            (Filter::constant(3.0), [false, false]),
+        ] {
+            assert_eq!([0, 1].map(|dimension| adds_up(&filter, dimension)), along, "{filter:?}");
+        }
+    }
 }
