@@ -40,7 +40,7 @@ pub(crate) use spent::{Exact, Spent};
 
 use crate::exact::Rational;
 use crate::price::price;
-use crate::release::{Currency, KeyError, SigningKey, canonical, parts};
+use crate::release::{Currency, KeyError, SigningKey, canonical, claims, parts};
 use crate::visible::visible;
 use crate::watch::Watch;
 use rand::TryRng;
@@ -113,9 +113,10 @@ pub enum LedgerError {
     },
     /// A charge that would pass the bound.
     #[error(
-        "the bound of `{id}` is {bound}, and {}: this charge of {} = {asked} would pass it",
+        "the bound of `{id}` is {bound}, and {}: this charge of {} = {asked} would pass it{}",
         left_text(.left, *.currency),
-        .currency.symbol()
+        .currency.symbol(),
+        finer(.bound)
     )]
     Bound {
         /// Whose account.
@@ -169,6 +170,17 @@ fn left_text(left: &Rational, currency: Currency) -> String {
     match left.is_zero() {
         true => "nothing of it is left".into(),
         false => format!("{} = {} of it is left", currency.symbol(), short(*left)),
+    }
+}
+
+/// Of a bound in (ε, δ) with more digits than a release states of its ε: why one of a spec with this very ε may not be within it.
+fn finer(bound: &Bound) -> &'static str {
+    let finer = |e: Rational| claims::decimals_up(e.to_f64()).parse().is_ok_and(|up: Rational| up > e);
+    match bound.epsilon.zip(bound.delta).is_some_and(|(e, _)| finer(e)) {
+        true => {
+            ". A release states its ε rounded up to four digits, so one of a spec with this very ε is above it: give the bound no more digits"
+        }
+        false => "",
     }
 }
 

@@ -218,13 +218,14 @@ fn levels_are_never_rounded_to_all() {
     }
     let together = Together {
         intervals: 4,
-        each: 0.999_999_999_975,
+        each: 0.999_999_999_97,
         max_z: None,
         ratios: false,
         steps: false,
         refused: None,
     };
-    assert!(together.note(0.999_999_999_9).contains("each alone with 0.99999999998)"));
+    let note = together.note(0.999_999_999_9);
+    assert!(note.contains("each alone with 0.99999999997"), "{note}");
     let max_z = Some(crate::joint::MaxZ { critical: 5.0, draws: 50_000, covered: 0.999_98 });
     let note = Together { max_z, ..together }.note(0.9999);
     assert!(note.contains(" 99.998 % of"), "{note}");

@@ -342,12 +342,14 @@ impl Figures<'_> {
         let label = several.and_then(|node| level.labels.get(node)).map_or("", String::as_str);
         let has_numbers = (0..level.len()).any(|node| matches!(level.number(node), Number::One(_)));
         let instead = match level.in_order().filter(|_| self.names.weight().is_none()) {
-            _ if has_numbers => "leave such categories out with WHERE, or count instead".to_owned(),
-            Some(_) => format!("no category of {name} is one; count instead, or select MEDIAN({name})"),
-            None => format!("no category of {name} is one; count instead"),
+            _ if has_numbers => format!(
+                "{} needs one number for each category: leave such categories out with WHERE, or count instead",
+                function.name
+            ),
+            Some(_) => format!("no category of {name} is one number: count, or use MEDIAN({name})"),
+            None => format!("no category of {name} is one number: count instead"),
         };
-        SqlError::new(format!("{name} {label} stands for more than one number"))
-            .help(format!("{} needs one number for each category: {instead}", function.name))
+        SqlError::new(format!("{name} {label} stands for more than one number")).help(instead)
     }
 
     /// The categories of a level that any of these units are in.

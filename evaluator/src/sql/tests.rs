@@ -865,7 +865,7 @@ fn categories_that_stand_in_the_way_are_named() {
     ] {
         let (message, help) = refused(&format!("{two} WHERE {condition}"));
         assert_eq!(message, format!("{named} stands for more than one number"));
-        assert!(help.contains("is one; count instead") && !help.contains("leave"), "{help}");
+        assert!(help.contains("is one number: count") && !help.contains("leave"), "{help}");
     }
 }
 
@@ -995,7 +995,7 @@ fn refused_figures() {
         (
             "SUM(age.band)",
             "age.band 0-4 stands for more than one number",
-            "SUM needs one number for each category: no category of age.band is one; count instead, or select MEDIAN(age.band)",
+            "no category of age.band is one number: count, or use MEDIAN(age.band)",
         ),
         (
             "SUM(COUNT(*))",
