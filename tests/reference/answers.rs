@@ -358,6 +358,8 @@ fn cells_declared_empty_beside_a_tree() {
                 kinds.insert((v * 1e6).round() as u64);
             }
         }
-        assert!(kinds.len() > 15, "{}", kinds.len());
+        // A county that is closed leaves fewer kinds of cells.
+        let few = if zeros.iter().all(|z| z.contains(&label(county, 1))) { 6 } else { 15 };
+        assert!(kinds.len() > few, "{}", kinds.len());
     }
 }

@@ -365,7 +365,7 @@ fn what_is_left_out_is_told() {
 
     let complete = Options { complete: true, ..Options::at(0.95) };
     let refused = answers.ask("SELECT SUM(kids) AS s FROM homes", &complete).unwrap_err().to_string();
-    assert!(refused.contains("`s` leaves out the units whose kids is unknown or 9+"), "{refused}");
+    assert!(refused.contains("`s` leaves out the rows whose kids is unknown or 9+"), "{refused}");
     let named = "SELECT SUM(kids) AS s FROM homes WHERE kids NOT IN ('9+', 'unknown')";
     assert!(answers.ask(named, &complete).is_ok());
     // What a comparison cannot compare is told with as many units, of all columns at once, and refused where only the whole is wanted.

@@ -2,8 +2,10 @@
 
 use super::Drawn;
 use super::survey::{LONGEST, is_gap};
-use super::write::TOTAL;
 use crate::release::texts::is_plain;
+
+/// No dimension is called so, and no level.
+pub(super) const TOTAL: &str = "total";
 
 /// A shorter list is easier to read in the spec.
 const SHORT: usize = 20;

@@ -2,7 +2,7 @@
 
 use super::super::{CsvOptions, Digits, Encoding, words};
 use super::Drawn;
-use super::areas::Tree;
+use super::areas::{TOTAL, Tree};
 use super::survey::{GAPS, Survey, quoted};
 use crate::release::texts::is_plain;
 use crate::spec::{PIPE, SUGGESTION, is_pipe};
@@ -382,8 +382,6 @@ fn unambiguous(column: &str, columns: &[Survey]) -> String {
     name
 }
 
-/// No dimension is called so, and no level.
-pub(super) const TOTAL: &str = "total";
 /// The levels of days, which is what no dimension of days is called.
 const DAYS: [&str; 3] = ["year", "quarter", "month"];
 /// More columns than whose pairs are drafted.
