@@ -9,6 +9,7 @@ use crate::answer::Evaluator;
 use crate::exact::Rational;
 use crate::plan::copies::MOST_LAWS;
 use crate::plan::{Plan, Recipient};
+use crate::planner::copies::WIDEST;
 use crate::recover::{Nothing, Recovery};
 use crate::release::Outcome::{Failed, Passed, Unchecked};
 use crate::spec::{Precision, Spec};
@@ -68,6 +69,10 @@ fn kept_with_less(
 ) -> Option<bool> {
     let copy = plan.copy.as_ref()?;
     let less = factor.checked_mul(Rational::new(LESS.0, LESS.1)?)?;
+    // There the search ends.
+    if less > Rational::whole(1 << WIDEST) {
+        return Some(false);
+    }
     // Behind those that are more precise: noise in whole numbers that is added in more steps has another law.
     let before = copy.recipients.iter().map(|r| r.factor).filter(|f| *f != Rational::ONE && *f < factor);
     let factors = std::iter::once(Rational::ONE).chain(before).chain([less]);

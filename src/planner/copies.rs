@@ -87,6 +87,8 @@ const PARTS: u128 = 1024;
 const FIRST_STEP: f64 = 1.0 / 32.0;
 /// Where that search ends: a budget that does, and one so much smaller that does not.
 const FINE: f64 = 1.0 + 1.0 / 256.0;
+/// A copy has at most two to this power times the noise of the most precise one.
+pub(crate) const WIDEST: u32 = 60;
 /// What is added to a budget that misses its margin by digits.
 const HAIR: f64 = 1.0 + 1.0 / 1024.0;
 
@@ -324,7 +326,7 @@ impl Wishes<'_> {
         }
         let mut fits = |parts: u128| at(parts).is_ok_and(|(half, _)| half <= wish.margin);
         let (mut low, mut high) = (PARTS, 2 * PARTS);
-        while high < PARTS << 40 && fits(high) {
+        while high < PARTS << WIDEST && fits(high) {
             (low, high) = (high, 2 * high);
         }
         // To one part in a thousand.

@@ -56,5 +56,11 @@ pub(super) fn read(value: &Value<'_>, cube: &Cube, workload: &[Table], sink: &mu
             Ok(zero) => conditions.push(zero),
         }
     }
+    if sink.count() == before && Zero::leave_nothing(&conditions) {
+        sink.push(
+            Diagnostic::at(value.span(), "every cell satisfies one of the conditions: nothing would be left")
+                .label("these conditions together"),
+        );
+    }
     (sink.count() == before).then_some(conditions)
 }

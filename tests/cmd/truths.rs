@@ -188,3 +188,26 @@ fn what_is_asked_keeps_the_order_of_groups() {
     let rows = |of: &Output| serde_json::from_slice::<serde_json::Value>(&of.stdout).unwrap()["rows"].clone();
     assert_eq!(rows(&both)[0]["estimate"], rows(&asked)[0]["estimate"]);
 }
+
+/// A copy may be so wide that it hardly needs a budget.
+#[test]
+fn wide_copies_are_planned() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for margin in ["1e5", "1e7", "1e9"] {
+        for budget in ["rho", "epsilon"] {
+            write(folder, "copies", ["id = 'copies'", "'row'", "people.csv", SEX]);
+            let spec = std::fs::read_to_string(folder.join("copies.toml")).unwrap().replace("rho", budget);
+            let copies = format!(
+                "{spec}[[recipient]]\nname = 'office'\n{budget} = '1/10'\n[[recipient]]\nname = 'school'\nmargin = {margin}\n"
+            );
+            std::fs::write(folder.join("copies.toml"), copies).unwrap();
+            let planned = run(folder, &["plan", "copies.toml", "--json"]);
+            assert!(planned.status.success(), "{margin}: {}", said(&planned));
+            let planned: serde_json::Value = serde_json::from_slice(&planned.stdout).unwrap();
+            let school = &planned["recipients"]["recipients"][1];
+            let (kept, wanted) = (school["margin95"].as_f64().unwrap(), margin.parse::<f64>().unwrap());
+            assert!(kept <= wanted && kept > 0.97 * wanted, "{school}");
+        }
+    }
+}

@@ -112,15 +112,14 @@ impl Zero {
 
     /// Conditions that share dimensions, as one: a cell may be empty because of several, of which none covers it. `None` where that tells too many cells
     /// apart; each then counts by itself, which leaves every estimate unbiased.
-    fn joined(cube: &Cube, frame: &Frame, list: &[&Zero]) -> Result<Option<Zero>, String> {
-        let [first, others @ ..] = list else { return Ok(None) };
-        let filter = others.iter().try_fold(first.filter.clone(), |all, zero| all.or(&zero.filter));
-        let Ok(filter) = filter else { return Ok(None) };
-        if filter.is_everything() {
-            return Err("every cell satisfies one of the conditions: nothing would be left".into());
-        }
-        let condition = list.iter().map(|zero| zero.condition.as_str()).collect::<Vec<_>>().join(" OR ");
-        Zero::over(cube, frame, condition, filter).map(Some)
+    fn joined(list: &[&Zero]) -> Option<Filter> {
+        let [first, others @ ..] = list else { return None };
+        others.iter().try_fold(first.filter.clone(), |all, zero| all.or(&zero.filter)).ok()
+    }
+
+    /// Whether conditions leave no cell that may be filled.
+    pub fn leave_nothing(list: &[Zero]) -> bool {
+        sharing(list).iter().filter_map(|group| Zero::joined(group)).any(|all| all.is_everything())
     }
 
     /// The cells that are empty: the weight of every other one is 0.
@@ -294,9 +293,16 @@ impl Zeros {
             list.push(zero);
         }
         let tops = if list.is_empty() { Vec::new() } else { finest(tables)? };
+        if Zero::leave_nothing(&list) {
+            return Err("every cell satisfies one of the conditions: nothing would be left".into());
+        }
         let groups = sharing(&list).into_iter().filter(|group| group.len() > 1);
-        let joined = groups.map(|group| Zero::joined(cube, frame, &group)).collect::<Result<Vec<_>, _>>()?;
-        let together = joined.into_iter().flatten().collect();
+        let joined = groups.filter_map(|group| Some((Zero::joined(&group)?, group)));
+        let together = joined.map(|(filter, group)| {
+            let condition = group.iter().map(|zero| zero.condition.as_str()).collect::<Vec<_>>().join(" OR ");
+            Zero::over(cube, frame, condition, filter)
+        });
+        let together = together.collect::<Result<Vec<_>, _>>()?;
         Ok(Zeros { list, together, tops })
     }
 
