@@ -50,7 +50,7 @@ pub(super) const KEYS: Keys = Keys {
         key(
             "norm_bound",
             Shape::Whole(1, i64::MAX),
-            "a public upper bound on the sum of all squared counts (default: predictions assume 1 000 000, and intervals estimate it); one that is too small makes intervals too narrow, and answers say so where the released integers refute it",
+            "a public upper bound on the sum of all squared counts (default: predictions assume 1 000 000, and intervals estimate it); one that is too small makes intervals too narrow, unless the released integers refute it: then it is not used, and answers say so",
         ),
         key(
             "sketch_rows",
