@@ -13,7 +13,7 @@ use super::targets::kept;
 use crate::answer::Evaluator;
 use crate::cube::Frame;
 use crate::exact::Rational;
-use crate::plan::copies::{CopyError, MOST_LAWS, Mode, Recipient};
+use crate::plan::copies::{CopyError, MOST_LAWS, Mode, Recipient, WIDEST};
 use crate::plan::{Plan, Target};
 use crate::plan::{cost, round};
 use crate::recover::Nothing;
@@ -87,8 +87,6 @@ const PARTS: u128 = 1024;
 const FIRST_STEP: f64 = 1.0 / 32.0;
 /// Where that search ends: a budget that does, and one so much smaller that does not.
 const FINE: f64 = 1.0 + 1.0 / 256.0;
-/// A copy has at most two to this power times the noise of the most precise one.
-pub(crate) const WIDEST: u32 = 60;
 /// What is added to a budget that misses its margin by digits.
 const HAIR: f64 = 1.0 + 1.0 / 1024.0;
 

@@ -184,7 +184,7 @@ fn no_folder_has_many_files() {
 
 /// So many `pub` items the house and the lab have at the most: what nobody outside a package uses is `pub(crate)`. It grows by what programs and readers
 /// get, and by nothing else.
-const PUBLIC: usize = 1432;
+const PUBLIC: usize = 1433;
 
 /// How many items of a text are public to other packages. What only tests of the audit build is not counted, nor what fuzz targets do.
 fn public(text: &str) -> usize {

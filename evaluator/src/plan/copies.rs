@@ -88,6 +88,8 @@ pub const MAX_RECIPIENTS: usize = 1000;
 
 /// Exact laws are worked out for up to so many tables of copies of different precision, by planners and by auditors.
 pub const MOST_LAWS: usize = 256;
+/// A copy that is promised a margin has at most two to this power times the noise of the most precise one.
+pub const WIDEST: u32 = 60;
 
 /// Who gets a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
