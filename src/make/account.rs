@@ -8,6 +8,7 @@ use crate::ledger::{
     Bound, Chain, Charge, Exact, Ledger, LedgerError, Spent, default_path,
     spent::{exact, rational},
 };
+use crate::plan::Neighbours;
 use crate::price::price;
 use crate::release::parts::folded;
 use crate::release::{Currency, Release, ReleaseError, claims};
@@ -262,13 +263,18 @@ fn left_pure(chain: &Chain) -> Option<Rational> {
 
 /// The most that a charge about everybody may be in this currency.
 fn left_in(chain: &Chain, currency: Currency) -> Option<Rational> {
-    let like = Charge {
+    chain.left(&like(chain.spent().neighbours, currency))
+}
+
+/// A charge of nothing about everybody.
+fn like(neighbours: Neighbours, currency: Currency) -> Charge {
+    Charge {
         release: "next".into(),
         spec_blake3: String::new(),
         unit: String::new(),
         of: None,
         unit_of: 1,
-        neighbours: chain.spent().neighbours,
+        neighbours,
         part: None,
         period: None,
         snapshot: None,
@@ -278,8 +284,7 @@ fn left_in(chain: &Chain, currency: Currency) -> Option<Rational> {
         alone: None,
         cells: None,
         nonce: None,
-    };
-    chain.left(&like)
+    }
 }
 
 /// Of an account with a single release that is counted by the law of its own loss: as which ε it will count beside a second. None where ρ converts to less than
@@ -359,7 +364,6 @@ pub(crate) fn json(chain: &Chain) -> Value {
 mod tests {
     use super::*;
     use crate::ledger::Alone;
-    use crate::plan::Neighbours;
     use crate::release::SigningKey;
     use crate::release::keys::keygen;
 
@@ -374,23 +378,10 @@ mod tests {
         let (epsilon, delta) = (Some(r(epsilon)), Some(r(delta)));
         ledger.bind(Bound { epsilon, delta, rho: None }, "2026-01-31").unwrap();
         if let Some((currency, amount, alone)) = charged {
-            let charge = Charge {
-                release: "one".into(),
-                spec_blake3: "a".repeat(64),
-                unit: "row".into(),
-                of: None,
-                unit_of: 1,
-                neighbours: Neighbours::AddRemove,
-                part: None,
-                period: None,
-                snapshot: None,
-                currency,
-                charged: r(amount),
-                invariants: Vec::new(),
-                alone,
-                cells: None,
-                nonce: None,
-            };
+            let own = like(Neighbours::AddRemove, currency);
+            let (spec_blake3, charged) = ("a".repeat(64), r(amount));
+            let charge =
+                Charge { release: "one".into(), spec_blake3, unit: "row".into(), charged, alone, ..own };
             let key = SigningKey::from_text(&keygen(None).unwrap().secret, None).unwrap();
             ledger.charge(charge, &key, "2026-01-31").unwrap();
         }

@@ -110,16 +110,25 @@ impl Zero {
         Ok(Zero { condition, cuboid: Cuboid::new(levels), filter })
     }
 
-    /// Conditions that share dimensions, as one: a cell may be empty because of several, of which none covers it. `None` where that tells too many cells
-    /// apart; each then counts by itself, which leaves every estimate unbiased.
-    fn joined(list: &[&Zero]) -> Option<Filter> {
-        let [first, others @ ..] = list else { return None };
-        others.iter().try_fold(first.filter.clone(), |all, zero| all.or(&zero.filter)).ok()
+    /// Conditions that share dimensions, as one: a cell may be empty because of several, of which none covers it. Without those that together tell too many
+    /// cells apart; each of them then counts by itself, which leaves every estimate unbiased.
+    fn joined(list: &[Zero]) -> Vec<(Vec<&Zero>, Filter)> {
+        let mut out = Vec::new();
+        for group in sharing(list) {
+            let [first, others @ ..] = &group[..] else { continue };
+            let all = others.iter().try_fold(first.filter.clone(), |all, zero| all.or(&zero.filter));
+            if let Ok(all) = all
+                && !others.is_empty()
+            {
+                out.push((group, all));
+            }
+        }
+        out
     }
 
     /// Whether conditions leave no cell that may be filled.
     pub fn leave_nothing(list: &[Zero]) -> bool {
-        sharing(list).iter().filter_map(|group| Zero::joined(group)).any(|all| all.is_everything())
+        Zero::joined(list).iter().any(|(_, all)| all.is_everything())
     }
 
     /// The cells that are empty: the weight of every other one is 0.
@@ -293,14 +302,13 @@ impl Zeros {
             list.push(zero);
         }
         let tops = if list.is_empty() { Vec::new() } else { finest(tables)? };
-        if Zero::leave_nothing(&list) {
-            return Err("every cell satisfies one of the conditions: nothing would be left".into());
-        }
-        let groups = sharing(&list).into_iter().filter(|group| group.len() > 1);
-        let joined = groups.filter_map(|group| Some((Zero::joined(&group)?, group)));
-        let together = joined.map(|(filter, group)| {
+        let joined = Zero::joined(&list).into_iter();
+        let together = joined.map(|(group, all)| {
+            if all.is_everything() {
+                return Err("every cell satisfies one of the conditions: nothing would be left".into());
+            }
             let condition = group.iter().map(|zero| zero.condition.as_str()).collect::<Vec<_>>().join(" OR ");
-            Zero::over(cube, frame, condition, filter)
+            Zero::over(cube, frame, condition, all)
         });
         let together = together.collect::<Result<Vec<_>, _>>()?;
         Ok(Zeros { list, together, tops })

@@ -95,6 +95,7 @@ fn walk(first: &[(f64, f64)], second: &[(f64, f64)], x: f64) -> (f64, f64) {
 }
 
 /// The same where exponentials of values alone would be too large: only those of differences are taken, from each value of the first to the next.
+/// Its digits are others, so files that were judged by [`walk`] are judged by it for ever.
 fn walk_far(first: &[(f64, f64)], second: &[(f64, f64)], x: f64) -> (f64, f64) {
     let mut at = second.len();
     // Their mass, and Σ p e^{from − y}: each of these is at most 1, and none grows on the way.
